@@ -1,0 +1,44 @@
+"""Forests of a fixed number of trees, and isolation forests."""
+
+import pickle
+
+import numpy as np
+
+from .common import Predictor, find, size
+
+
+def classes(n, d):
+    from sklearn.datasets import make_classification
+
+    X, y = make_classification(n, d, n_informative=10, n_redundant=5, flip_y=0.05, random_state=0)
+    return X.astype(np.float32), y
+
+
+class Forest(Predictor):
+    param_names = ("name",)
+    params = (["RandomForestClassifier", "ExtraTreesClassifier", "RandomForestRegressor"],)
+
+    def data(self, name):
+        return classes(*size(quick=(3_000, 20), full=(50_000, 20)))
+
+    def estimator(self, name):
+        return find("ensemble", name)(size(quick=10, full=100), random_state=0)
+
+    def track_pickle_bytes(self, name):
+        return len(pickle.dumps(self.model))
+
+
+class IsolationForest(Predictor):
+    def data(self):
+        n, d = size(quick=(10_000, 10), full=(200_000, 10))
+        X = np.random.default_rng(0).normal(size=(n, d)).astype(np.float32)
+        X[: n // 100] *= 4.0
+        return X, np.arange(n) < n // 100
+
+    def estimator(self):
+        return find("ensemble", "IsolationForest")(random_state=0)
+
+    def score(self):
+        """Share of the outliers among the lowest scores."""
+        k = int(self.y.sum())
+        return float(np.mean(self.y[np.argsort(self.model.score_samples(self.X))[:k]]))

@@ -1,0 +1,75 @@
+"""Time several libraries on the same work, fairly: interleaved rounds, best of several."""
+
+from __future__ import annotations
+
+import statistics
+import time
+import warnings
+from collections.abc import Callable, Collection
+from typing import Any
+
+from fastml._cli.case import Case
+
+PAUSE = 0.02
+"""Seconds between two calls: idle OpenMP threads of one library must not spin into the next."""
+
+MIN_ROUNDS = 2
+
+
+def compare(
+    case: Case, *, quick: bool, peers: Collection[str] | None, rounds: int, budget: float
+) -> dict[str, Any]:
+    """One row of the report: per library the first call, the best and the median of the rounds.
+
+    Every library is called once untimed (compiles, fills caches), then once per round, in an order
+    that turns around each time. After ``budget`` seconds no further round starts.
+    """
+    data = case.build(**case.sizes(quick))
+    calls: dict[str, Callable[[], Any]] = {}
+    missing: list[str] = []
+    for library, prepare in case.libraries.items():
+        if peers is not None and library not in {"fastml", *peers}:
+            continue
+        try:
+            calls[library] = prepare(data)
+        except ImportError:
+            missing.append(library)
+            if library == "fastml":  # not built yet: nothing to compare
+                break
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = _time(calls, rounds, budget)
+        for result in results.values():
+            result["quality"] = float(case.quality(data, result.pop("answer")))
+    return {
+        "work": case.title(quick),
+        "yardstick": case.yardstick,
+        "results": results,
+        "missing": missing,
+    }
+
+
+def _time(calls: dict[str, Callable[[], Any]], rounds: int, budget: float) -> dict[str, dict]:
+    end = time.perf_counter() + budget
+    results: dict[str, dict[str, Any]] = {}
+    for library, call in calls.items():
+        first, answer = _once(call)
+        results[library] = {"first": first, "answer": answer}
+    times: dict[str, list[float]] = {library: [] for library in calls}
+    for turn in range(rounds):
+        if turn >= MIN_ROUNDS and time.perf_counter() > end:
+            break
+        for library in list(calls)[:: -1 if turn % 2 else 1]:
+            times[library].append(_once(calls[library])[0])
+    for library, result in results.items():
+        result["best"] = min(times[library])
+        result["median"] = statistics.median(times[library])
+        result["rounds"] = len(times[library])
+    return results
+
+
+def _once(call: Callable[[], Any]) -> tuple[float, Any]:
+    time.sleep(PAUSE)
+    start = time.perf_counter()
+    answer = call()
+    return time.perf_counter() - start, answer

@@ -1,0 +1,37 @@
+"""Clustering by means: scikit-learn's k-means family on tiled and bounded kernels."""
+
+from fastml.cluster._bfr import BFR
+from fastml.cluster._bisect import BisectingKMeans
+from fastml.cluster._choose_k import ChoiceOfK, choose_k, elbow_ratios
+from fastml.cluster._dbscan import DBSCAN, dbscan
+from fastml.cluster._hierarchy import AgglomerativeClustering, linkage_tree, ward_tree
+from fastml.cluster._kmeans import KMeans, k_means
+from fastml.cluster._linkage import linkage
+from fastml.cluster._medians import KMedians
+from fastml.cluster._medoids import KMedoids
+from fastml.cluster._minibatch import MiniBatchKMeans
+from fastml.cluster._seeding import kmeans_plusplus
+from fastml.cluster._soft import SoftKMeans
+from fastml.cluster._spherical import SphericalKMeans
+
+__all__ = [
+    "BFR",
+    "DBSCAN",
+    "AgglomerativeClustering",
+    "BisectingKMeans",
+    "ChoiceOfK",
+    "KMeans",
+    "KMedians",
+    "KMedoids",
+    "MiniBatchKMeans",
+    "SoftKMeans",
+    "SphericalKMeans",
+    "choose_k",
+    "dbscan",
+    "elbow_ratios",
+    "k_means",
+    "kmeans_plusplus",
+    "linkage",
+    "linkage_tree",
+    "ward_tree",
+]

@@ -1,0 +1,477 @@
+"""AgglomerativeClustering, and the trees it cuts."""
+
+from __future__ import annotations
+
+import warnings
+from heapq import heappush, heappushpop
+from numbers import Integral, Real
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, validate_params
+from sklearn.utils.validation import check_memory, validate_data
+
+from fastml._registry import METRICS
+from fastml.cluster._linkage import (
+    METHODS,
+    check_finite,
+    linkage_matrix,
+    linkage_of_rows,
+    merge_by_matrix,
+)
+from fastml.kernels import connected_merges as graph
+
+LINKAGES = ("ward", "complete", "average", "single")
+METRIC_NAMES = {*METRICS, "precomputed"}
+NEIGHBOURS_PER_CALL = 500_000
+"""New neighbours of merged nodes between two chances for Ctrl-C, less than a second."""
+
+
+@validate_params(
+    {
+        "X": ["array-like"],
+        "connectivity": ["array-like", "sparse matrix", None],
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
+        "return_distance": ["boolean"],
+        "n_jobs": [Integral, None],
+    },
+    prefer_skip_nested_validation=True,
+)
+def ward_tree(X, *, connectivity=None, n_clusters=None, return_distance=False, n_jobs=None):
+    """Ward's hierarchy, on all pairs of rows or on the edges of a graph.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        The rows.
+    connectivity : {array-like, sparse matrix} of shape (n_samples, n_samples), default=None
+        Which rows are neighbours; only neighbouring clusters merge.
+    n_clusters : int, default=None
+        Stop here (with a graph only).
+    return_distance : bool, default=False
+        Whether to return the heights too.
+    n_jobs : int, default=None
+        Threads.
+
+    Returns
+    -------
+    children : ndarray of shape (n_nodes - n_samples, 2)
+        The nodes merged at each step.
+    n_connected_components : int
+        Components of the graph before it was completed.
+    n_leaves : int
+    parents : ndarray of shape (n_nodes,) or None
+        Only with a graph.
+    distances : ndarray of shape (n_nodes - n_samples,)
+        Only with ``return_distance=True``.
+
+    Examples
+    --------
+    >>> from fastml.cluster import ward_tree
+    >>> ward_tree([[0.0], [1.0], [5.0]])[0]
+    array([[0, 1],
+           [2, 3]])
+    """
+    return _tree(X, "ward", "euclidean", connectivity, n_clusters, return_distance, n_jobs)
+
+
+def linkage_tree(
+    X,
+    connectivity=None,
+    n_clusters=None,
+    linkage="complete",
+    affinity="euclidean",
+    return_distance=False,
+    n_jobs=None,
+):
+    """Hierarchy by complete, average or single linkage, on all pairs or on the edges of a graph.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
+        Rows, or distances if ``affinity='precomputed'``.
+    connectivity : {array-like, sparse matrix} of shape (n_samples, n_samples), default=None
+        Which rows are neighbours; only neighbouring clusters merge.
+    n_clusters : int, default=None
+        Stop here (with a graph only).
+    linkage : {'complete', 'average', 'single'}, default='complete'
+        Distance of clusters.
+    affinity : str or callable, default='euclidean'
+        Distance of rows, 'precomputed', or a function of ``X`` that returns the distance matrix.
+    return_distance : bool, default=False
+        Whether to return the heights too.
+    n_jobs : int, default=None
+        Threads.
+
+    Returns
+    -------
+    children, n_connected_components, n_leaves, parents, distances
+        As from `ward_tree`.
+
+    Examples
+    --------
+    >>> from fastml.cluster import linkage_tree
+    >>> linkage_tree([[0.0], [1.0], [5.0]], return_distance=True)[-1]
+    array([1., 5.])
+    """
+    if linkage not in LINKAGES[1:]:
+        raise ValueError(
+            f"Unknown linkage option, linkage should be one of {LINKAGES[1:]}, "
+            f"but {linkage} was given"
+        )
+    return _tree(X, linkage, affinity, connectivity, n_clusters, return_distance, n_jobs)
+
+
+def _tree(X, linkage, affinity, connectivity, n_clusters, return_distance, n_jobs):
+    X = np.asarray(X)
+    if X.ndim == 1:
+        X = X.reshape(-1, 1)
+    if isinstance(affinity, str) and affinity == "cosine" and (~X.any(axis=1)).any():
+        raise ValueError("Cosine affinity cannot be used when X contains zero vectors")
+    if connectivity is not None:
+        return _graph_tree(X, linkage, affinity, connectivity, n_clusters, return_distance)
+    if n_clusters is not None:
+        warnings.warn(
+            "Partial build of the tree is implemented only for structured clustering (i.e. with "
+            "explicit connectivity). The algorithm will build the full tree and only retain the "
+            "lower branches required for the specified number of clusters",
+            stacklevel=3,
+        )
+    n = X.shape[0]
+    if callable(affinity) or affinity == "precomputed":
+        D = affinity(X) if callable(affinity) else X
+        if D.shape[0] != D.shape[1]:
+            raise ValueError(f"Distance matrix should be square, got matrix of shape {D.shape}")
+        # As from the upper triangle: what is below the diagonal is not read.
+        D = np.array(D, dtype=np.float64)[np.triu_indices(n, k=1)]
+        check_finite(D)
+        Z = linkage_matrix(*merge_by_matrix(D, n, linkage), linkage)
+    else:
+        # scikit-learn leaves the pairs of single linkage as the spanning tree has them.
+        Z = linkage_of_rows(X, linkage, affinity, n_jobs, smaller_first=linkage != "single")
+    found = Z[:, :2].astype(np.intp), 1, n, None
+    return (*found, Z[:, 2]) if return_distance else found
+
+
+def _graph_tree(X, linkage, affinity, connectivity, n_clusters, return_distance):
+    n = X.shape[0]
+    edges, n_components = _complete_graph(X, connectivity, affinity)
+    if n_clusters is not None and n_clusters > n:
+        raise ValueError(
+            f"Cannot provide more clusters than samples. {n_clusters} n_clusters was asked, "
+            f"and there are {n} samples."
+        )
+    n_nodes = 2 * n - (1 if n_clusters is None else n_clusters)
+    edges = edges.tocoo()
+    keep = edges.row != edges.col
+    rows, cols = edges.row[keep].astype(np.intp), edges.col[keep].astype(np.intp)
+    order = np.lexsort((cols, rows))
+    rows, cols = rows[order], cols[order]
+    sums = np.empty((0, 0))
+    distance = np.zeros(rows.shape[0])
+    if linkage == "ward":
+        sums = np.zeros((n_nodes, X.shape[1]))
+        sums[:n] = X
+    elif isinstance(affinity, str) and affinity == "precomputed":
+        distance = np.array(X[rows, cols], dtype=np.float64)
+    else:
+        distance = _paired(X, rows, cols, affinity)
+    if linkage == "single":
+        return _single_graph_tree(
+            n, n_nodes, n_clusters, rows, cols, distance, n_components, return_distance
+        )
+    tree = _merge_along_edges(METHODS[linkage], n, n_nodes, rows, cols, distance, sums)
+    found = tree.children, n_components, n, tree.parent
+    if not return_distance:
+        return found
+    return (*found, np.sqrt(2.0 * tree.heights) if linkage == "ward" else tree.heights)
+
+
+def _merge_along_edges(method, n, n_nodes, rows, cols, distance, sums) -> graph.Tree:
+    """Allocate, and give the kernel more room and the user a chance for Ctrl-C now and then."""
+    n_edges = rows.shape[0]
+    nodes = graph.Nodes(
+        np.ones(n_nodes),
+        sums,
+        np.ones(n_nodes, dtype=np.bool_),
+        np.full(n_nodes + 1, -1, dtype=np.intp),
+        np.zeros(n_nodes, dtype=np.intp),
+        np.empty(n_nodes, dtype=np.intp),
+        np.empty(n_nodes),
+    )
+    first = np.full(n_nodes, -1, dtype=np.intp)
+    lists = graph.Neighbours(first, np.full(n_edges, -1, dtype=np.intp), cols, distance)
+    candidates = graph.Candidates(
+        np.empty(n_edges), np.empty((n_edges, 2), dtype=np.intp), np.empty(n_edges, dtype=np.intp)
+    )
+    tree = graph.Tree(
+        np.empty((n_nodes - n, 2), dtype=np.intp),
+        np.empty(n_nodes - n),
+        np.arange(n_nodes, dtype=np.intp),
+    )
+    counts = np.array([n, 0, 0, 0])
+    graph.start_merges(method, rows, nodes, lists, candidates, counts)
+    status = graph.MORE_ROOM
+    while status != graph.FINISHED:
+        if status == graph.MORE_ROOM:
+            live = 2 * n - counts[graph.NODES]
+            room = 2 * (counts[graph.ENTRIES] + 2 * live)
+            lists = graph.Neighbours(first, *(_grown(array, room) for array in lists[1:]))
+            room = 2 * (counts[graph.CANDIDATES] + live)
+            candidates = graph.Candidates(*(_grown(array, room) for array in candidates))
+        status = graph.merge_some(
+            method, n, NEIGHBOURS_PER_CALL, nodes, lists, candidates, counts, tree
+        )
+    return tree
+
+
+def _grown(array, size):
+    larger = np.empty((size, *array.shape[1:]), dtype=array.dtype)
+    larger[: array.shape[0]] = array
+    return larger
+
+
+def _complete_graph(X, connectivity, affinity):
+    """The graph made symmetric, with an edge between the nearest points of its components."""
+    from scipy.sparse.csgraph import connected_components
+
+    n = X.shape[0]
+    if connectivity.shape != (n, n):
+        raise ValueError(
+            f"Wrong shape for connectivity matrix: {connectivity.shape} when X is {X.shape}"
+        )
+    edges = connectivity + connectivity.T
+    if not sparse.issparse(edges):
+        edges = sparse.csr_array(edges)
+    edges = edges.tolil()
+    n_components, labels = connected_components(edges)
+    if n_components > 1:
+        from sklearn.utils.graph import _fix_connected_components
+
+        warnings.warn(
+            f"the number of connected components of the connectivity matrix is {n_components} > 1. "
+            "Completing it to avoid stopping the tree early.",
+            stacklevel=4,
+        )
+        edges = _fix_connected_components(
+            X=X,
+            graph=edges,
+            n_connected_components=n_components,
+            component_labels=labels,
+            metric=affinity,
+            mode="connectivity",
+        )
+    return edges, int(n_components)
+
+
+def _paired(X, rows, cols, metric):
+    """Distances of given pairs of rows."""
+    from sklearn.metrics.pairwise import paired_distances
+
+    return np.ascontiguousarray(paired_distances(X[rows], X[cols], metric=metric), np.float64)
+
+
+def _single_graph_tree(n, n_nodes, n_clusters, rows, cols, distance, n_components, with_distance):
+    from scipy.sparse.csgraph import minimum_spanning_tree
+
+    # The graph routines take a stored zero for no edge at all.
+    nothing = np.finfo(np.float64).eps
+    distance = np.where(distance == 0, nothing, distance)
+    tree = minimum_spanning_tree(sparse.csr_array((distance, (rows, cols)), shape=(n, n))).tocoo()
+    heights = np.where(tree.data == nothing, 0.0, tree.data)
+    Z = linkage_matrix(
+        np.column_stack([tree.row, tree.col]), heights, "single", smaller_first=False
+    )
+    children = Z[:, :2].astype(np.intp)
+    parent = np.arange(n_nodes, dtype=np.intp)
+    for node, pair in enumerate(children[: n_nodes - n], n):
+        parent[pair[pair < n_nodes]] = node
+    found = children, n_components, n, parent
+    return (*found, Z[:, 2]) if with_distance else found
+
+
+def cut_tree(n_clusters, children, n_leaves):
+    """Labels after undoing the last ``n_clusters - 1`` merges."""
+    if n_clusters > n_leaves:
+        raise ValueError(
+            "Cannot extract more clusters than samples: "
+            f"{n_clusters} clusters were given for a tree with {n_leaves} leaves."
+        )
+    nodes = [-(int(children[-1].max()) + 1)]  # a heap of negated node numbers
+    for _ in range(n_clusters - 1):
+        left, right = children[-nodes[0] - n_leaves]
+        heappush(nodes, -int(left))
+        heappushpop(nodes, -int(right))
+    labels = np.zeros(n_leaves, dtype=np.intp)
+    stack = np.empty(n_leaves + 1, dtype=np.intp)
+    children = np.ascontiguousarray(children, dtype=np.intp)
+    for label, node in enumerate(nodes):
+        graph.leaves_below(-node, children, n_leaves, stack, labels, label)
+    return labels
+
+
+class AgglomerativeClustering(ClusterMixin, BaseEstimator):
+    """Hierarchical clustering from the bottom up, cut into clusters.
+
+    See `fastml.cluster.linkage` for the formulas.
+
+    Parameters
+    ----------
+    n_clusters : int or None, default=2
+        Clusters to keep; None if ``distance_threshold`` is given.
+    metric : str or callable, default='euclidean'
+        Distance of rows; 'precomputed' if ``X`` is a distance matrix. Ward takes 'euclidean' only.
+        A callable takes ``X`` and returns the distance matrix.
+    memory : str or object with the joblib.Memory interface, default=None
+        Where to cache the tree.
+    connectivity : array-like, sparse matrix or callable, default=None
+        Graph of which rows may merge, or a function of ``X`` that returns it.
+    compute_full_tree : 'auto' or bool, default='auto'
+        Whether to go on to the root after ``n_clusters`` is reached (with ``connectivity`` only).
+    linkage : {'ward', 'complete', 'average', 'single'}, default='ward'
+        Distance of clusters.
+    distance_threshold : float, default=None
+        Clusters at or above this distance do not merge.
+    compute_distances : bool, default=False
+        Whether to keep ``distances_`` when no threshold is given.
+    n_jobs : int, default=None
+        Threads; None means all cores. The result does not depend on it.
+
+    Attributes
+    ----------
+    n_clusters_ : int
+        The number of clusters found.
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of each row.
+    n_leaves_ : int
+        Leaves of the tree.
+    n_connected_components_ : int
+        Components of the graph.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of features seen during fit, where ``X`` has names that are all strings.
+    children_ : ndarray of shape (n_nodes - n_samples, 2)
+        Row i holds the two nodes that merge into node ``n_samples + i``.
+    distances_ : ndarray of shape (n_nodes - n_samples,)
+        Heights of the merges, if asked for.
+
+    Examples
+    --------
+    >>> from fastml.cluster import AgglomerativeClustering
+    >>> X = [[1, 2], [1, 4], [1, 0], [4, 2], [4, 4], [4, 0]]
+    >>> AgglomerativeClustering().fit(X).labels_
+    array([1, 1, 1, 0, 0, 0])
+    """
+
+    _parameter_constraints: dict = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
+        "metric": [StrOptions(METRIC_NAMES), callable],
+        "memory": [str, HasMethods("cache"), None],
+        "connectivity": ["array-like", "sparse matrix", callable, None],
+        "compute_full_tree": [StrOptions({"auto"}), "boolean"],
+        "linkage": [StrOptions(set(LINKAGES))],
+        "distance_threshold": [Interval(Real, 0, None, closed="left"), None],
+        "compute_distances": ["boolean"],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        n_clusters=2,
+        *,
+        metric="euclidean",
+        memory=None,
+        connectivity=None,
+        compute_full_tree="auto",
+        linkage="ward",
+        distance_threshold=None,
+        compute_distances=False,
+        n_jobs=None,
+    ):
+        self.n_clusters = n_clusters
+        self.metric = metric
+        self.memory = memory
+        self.connectivity = connectivity
+        self.compute_full_tree = compute_full_tree
+        self.linkage = linkage
+        self.distance_threshold = distance_threshold
+        self.compute_distances = compute_distances
+        self.n_jobs = n_jobs
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Build the tree of the rows of ``X`` and cut it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
+            Rows, or distances if ``metric='precomputed'``.
+        y : Ignored
+
+        Returns
+        -------
+        self : object
+        """
+        X = validate_data(self, X, ensure_min_samples=2)
+        return self._fit(X)
+
+    def _fit(self, X):
+        if (self.n_clusters is None) == (self.distance_threshold is None):
+            raise ValueError(
+                "Exactly one of n_clusters and distance_threshold has to be set, "
+                "and the other needs to be None."
+            )
+        if self.distance_threshold is not None and not self.compute_full_tree:
+            raise ValueError("compute_full_tree must be True if distance_threshold is set.")
+        if self.linkage == "ward" and self.metric not in ("euclidean", "l2"):
+            raise ValueError(
+                f"{self.metric} was provided as metric. Ward can only work with euclidean "
+                "distances (i.e. 'euclidean' and 'l2')."
+            )
+        connectivity = self.connectivity
+        if connectivity is not None:
+            if callable(connectivity):
+                connectivity = connectivity(X)
+            connectivity = check_array(connectivity, accept_sparse=["csr", "coo", "lil"])
+        n = X.shape[0]
+        full = self.compute_full_tree
+        if connectivity is None:
+            full = True
+        elif full == "auto":
+            full = self.distance_threshold is not None or self.n_clusters < max(100, 0.02 * n)
+        with_distance = self.distance_threshold is not None or self.compute_distances
+        stop_at = None if full else self.n_clusters
+
+        build = check_memory(self.memory).cache(_tree, ignore=["n_jobs"])
+        out = build(X, self.linkage, self.metric, connectivity, stop_at, with_distance, self.n_jobs)
+        self.children_, self.n_connected_components_, self.n_leaves_, parents = out[:4]
+        if with_distance:
+            self.distances_ = out[-1]
+        if self.distance_threshold is None:
+            self.n_clusters_ = self.n_clusters
+        else:
+            self.n_clusters_ = np.count_nonzero(self.distances_ >= self.distance_threshold) + 1
+        if full:
+            self.labels_ = cut_tree(self.n_clusters_, self.children_, self.n_leaves_)
+        else:
+            parents = parents.copy()
+            graph.heads(parents)
+            self.labels_ = np.unique(parents[:n], return_inverse=True)[1]
+        return self
+
+    def fit_predict(self, X, y=None):
+        """Fit and return ``labels_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
+        y : Ignored
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        return super().fit_predict(X, y)

@@ -1,0 +1,257 @@
+"""KMeans and k_means."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import StrOptions, validate_params
+
+from fastml._validation import check_weights
+from fastml.cluster._base import BaseKMeans, scaled_tolerance, warn_of_empty_clusters
+from fastml.cluster._lloyd import run_kmeans
+from fastml.cluster._rows import make_rows
+from fastml.kernels.lloyd import same_partition
+
+
+class KMeans(BaseKMeans):
+    """K-means clustering.
+
+    Finds centres :math:`c_1 … c_k` and labels that minimise the inertia
+    :math:`\\sum_i w_i \\|x_i - c_{l_i}\\|^2` locally, by Lloyd's iteration: label every row by its
+    nearest centre (ties: the lowest index), move every centre to the weighted mean of its rows.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        The number of clusters.
+    init : {'k-means++', 'random', 'random-partition'}, callable or array-like of shape \
+            (n_clusters, n_features), default='k-means++'
+        Starting centres: greedy k-means++; rows drawn at random; the means of a random partition
+        (not in scikit-learn); the centres themselves; or a function of
+        ``(X, n_clusters, random_state)`` that returns them.
+    n_init : 'auto' or int, default='auto'
+        Runs from different starts, of which the one with the least inertia is kept. 'auto' means 1
+        for 'k-means++' and arrays, else 10.
+    max_iter : int, default=300
+        Most iterations of a run.
+    tol : float, default=1e-4
+        A run stops when the squared moves of the centres sum up to at most ``tol`` times the mean
+        variance of the features.
+    verbose : int, default=0
+        Print the inertia of every iteration.
+    random_state : int, RandomState instance or None, default=None
+        Randomness of the starting centres; drawn from as scikit-learn does.
+    copy_x : bool, default=True
+        For compatibility: ``X`` is never modified.
+    algorithm : {'lloyd', 'elkan', 'auto'}, default='lloyd'
+        All give the same labels. 'lloyd' and 'auto' choose by shape between plain tiles and
+        bounds that let most rows be skipped; 'elkan' always uses bounds.
+    n_jobs : int, default=None
+        Threads; None means all cores. The result does not depend on it.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        The centres.
+    labels_ : ndarray of shape (n_samples,)
+        The nearest centre of every row.
+    inertia_ : float
+        Weighted sum of squared distances of the rows to their centres.
+    n_iter_ : int
+        Iterations of the run that was kept.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of features seen during fit, where ``X`` has names that are all strings.
+
+    References
+    ----------
+    S. Lloyd, "Least squares quantization in PCM", IEEE Trans. Information Theory 28 (1982).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fastml.cluster import KMeans
+    >>> X = np.array([[1, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, 0]])
+    >>> kmeans = KMeans(n_clusters=2, random_state=0).fit(X)
+    >>> kmeans.labels_
+    array([1, 1, 1, 0, 0, 0], dtype=int32)
+    >>> kmeans.predict([[0, 0], [12, 3]])
+    array([1, 0], dtype=int32)
+    >>> kmeans.cluster_centers_
+    array([[10.,  2.],
+           [ 1.,  2.]])
+    """
+
+    _parameter_constraints: dict = {
+        **BaseKMeans._parameter_constraints,
+        "copy_x": ["boolean"],
+        "algorithm": [StrOptions({"lloyd", "elkan", "auto"})],
+    }
+
+    def __init__(
+        self,
+        n_clusters=8,
+        *,
+        init="k-means++",
+        n_init="auto",
+        max_iter=300,
+        tol=1e-4,
+        verbose=0,
+        random_state=None,
+        copy_x=True,
+        algorithm="lloyd",
+        n_jobs=None,
+    ):
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+        self.copy_x = copy_x
+        self.algorithm = algorithm
+        self.n_jobs = n_jobs
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None, sample_weight=None):
+        """Cluster the rows of ``X``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows to cluster.
+        y : Ignored
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; they count in the starting centres too, unless those are given.
+
+        Returns
+        -------
+        self : object
+        """
+        X = self._validate(X)
+        self._check_params_vs_input(X, default_n_init=10)
+        if self.algorithm == "elkan" and self.n_clusters == 1:
+            warnings.warn(
+                "algorithm='elkan' doesn't make sense for a single cluster. Using 'lloyd' instead.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        random_state = check_random_state(self.random_state)
+        weights = check_weights(sample_weight, X, dtype=X.dtype)
+        init = self._check_init(X)
+        shift = None if sp.issparse(X) else X.mean(axis=0)
+        if shift is not None and isinstance(init, np.ndarray):
+            init -= shift
+        rows = make_rows(X, weights, shift, self.n_jobs)
+        tol = scaled_tolerance(X, self.tol)
+
+        best = None
+        for _ in range(self._n_init):
+            centers = self._initial_centers(rows, init, self.n_clusters, random_state)
+            if self.verbose:
+                print("Initialization complete")  # noqa: T201
+            run = run_kmeans(
+                rows,
+                centers,
+                max_iter=self.max_iter,
+                tol=tol,
+                algorithm=self.algorithm,
+                verbose=self.verbose,
+            )
+            # Rounding may lower the inertia of one and the same partition: that is no better run.
+            if best is None or (
+                run.inertia < best.inertia
+                and not same_partition(
+                    run.labels, best.labels, np.full(self.n_clusters, -1, dtype=np.int32)
+                )
+            ):
+                best = run
+
+        warn_of_empty_clusters(best.labels, self.n_clusters)
+        self._X_mean = shift
+        self.cluster_centers_ = best.centers if shift is None else best.centers + shift
+        self._n_features_out = self.n_clusters
+        self.labels_ = best.labels
+        self.inertia_ = best.inertia
+        self.n_iter_ = best.n_iter
+        return self
+
+
+@validate_params(
+    {
+        "X": ["array-like", "sparse matrix"],
+        "sample_weight": ["array-like", None],
+        "return_n_iter": [bool],
+    },
+    prefer_skip_nested_validation=False,
+)
+def k_means(
+    X,
+    n_clusters,
+    *,
+    sample_weight=None,
+    init="k-means++",
+    n_init="auto",
+    max_iter=300,
+    verbose=False,
+    tol=1e-4,
+    random_state=None,
+    copy_x=True,
+    algorithm="lloyd",
+    return_n_iter=False,
+    n_jobs=None,
+):
+    """K-means clustering as a function; see `KMeans`, whose parameters it takes.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The rows to cluster.
+    n_clusters : int
+        The number of clusters.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+    init, n_init, max_iter, verbose, tol, random_state, copy_x, algorithm, n_jobs
+        As in `KMeans`.
+    return_n_iter : bool, default=False
+        Whether to return the number of iterations too.
+
+    Returns
+    -------
+    centers : ndarray of shape (n_clusters, n_features)
+    labels : ndarray of shape (n_samples,)
+    inertia : float
+    n_iter : int
+        Only with ``return_n_iter=True``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fastml.cluster import k_means
+    >>> X = np.array([[1, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, 0]])
+    >>> centers, labels, inertia = k_means(X, n_clusters=2, random_state=0)
+    >>> labels
+    array([1, 1, 1, 0, 0, 0], dtype=int32)
+    >>> inertia
+    16.0
+    """
+    fitted = KMeans(
+        n_clusters=n_clusters,
+        init=init,
+        n_init=n_init,
+        max_iter=max_iter,
+        verbose=verbose,
+        tol=tol,
+        random_state=random_state,
+        copy_x=copy_x,
+        algorithm=algorithm,
+        n_jobs=n_jobs,
+    ).fit(X, sample_weight=sample_weight)
+    found = fitted.cluster_centers_, fitted.labels_, fitted.inertia_
+    return (*found, fitted.n_iter_) if return_n_iter else found

@@ -1,0 +1,333 @@
+"""linkage: SciPy's function on kernels of our own, and what it shares with the estimators."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastml._registry import lookup
+from fastml._threads import chunk_rows, effective_n_threads
+from fastml._validation import kernel_view
+from fastml.kernels import linkage as agglomeration
+from fastml.kernels import mst, ward_chain
+from fastml.kernels.metrics import EUCLIDEAN, QUARTIC
+
+METHODS = {
+    "single": agglomeration.SINGLE,
+    "complete": agglomeration.COMPLETE,
+    "average": agglomeration.AVERAGE,
+    "weighted": agglomeration.WEIGHTED,
+    "ward": agglomeration.WARD,
+    "centroid": agglomeration.CENTROID,
+    "median": agglomeration.MEDIAN,
+}
+OF_MEANS = ("ward", "centroid", "median")
+"""Methods that are defined by Euclidean distances, and work on their squares."""
+
+ENTRIES_PER_CALL = 200_000_000
+"""Matrix entries that a kernel reads before it returns to Python (about half a second)."""
+
+
+class Slots(NamedTuple):
+    """What is known of each cluster; see `fastml.kernels.linkage`."""
+
+    sizes: NDArray
+    blocked: NDArray
+    leaf: NDArray
+    near: NDArray
+    near_distance: NDArray
+    seen: NDArray
+    born: NDArray
+    chain: NDArray
+
+
+def _new_slots(n: int) -> tuple[Slots, NDArray, NDArray, NDArray, NDArray]:
+    slots = Slots(
+        sizes=np.ones(n),
+        blocked=np.zeros(n),
+        leaf=np.arange(n, dtype=np.intp),
+        near=np.zeros(n, dtype=np.intp),
+        near_distance=np.zeros(n),
+        seen=np.full(n, -1, dtype=np.intp),
+        born=np.zeros(n, dtype=np.intp),
+        chain=np.zeros(n + 1, dtype=np.intp),
+    )
+    state = np.array([n, n, 0, 0, 0], dtype=np.intp)
+    return (
+        slots,
+        state,
+        np.empty(n, dtype=np.intp),
+        np.empty((n - 1, 2), dtype=np.intp),
+        np.empty(n - 1),
+    )
+
+
+def square_distances(X: NDArray, metric: str, n_jobs=None, **params) -> NDArray:
+    """All distances between the rows of X as a square float64 matrix."""
+    from fastml.kernels import pairwise
+    from fastml.neighbors._metric import resolve_metric
+
+    n = X.shape[0]
+    code, p, v = resolve_metric(metric, params, X)
+    rows = kernel_view(X, np.float64)
+    out = np.empty((n, n))
+    by_gaps = code <= QUARTIC
+    size = 128 if by_gaps else 64
+    across = -(-n // size)
+    n_tiles = across * (across + 1) // 2
+    n_threads = effective_n_threads(n_jobs, work=0.5 * n * n * X.shape[1])
+    for first in range(0, n_tiles, 4096):
+        last = min(first + 4096, n_tiles)
+        if by_gaps:
+            pairwise.gap_tiles(
+                first, last, size, code, rows, rows, 0.0, True, out, n_threads=n_threads
+            )
+        else:
+            pairwise.row_tiles(
+                first, last, size, code, rows, rows, p, v, 0.0, True, out, n_threads=n_threads
+            )
+    if not by_gaps:
+        check_finite(out)
+    return out
+
+
+def check_finite(D: NDArray) -> None:
+    """Some metrics are undefined for some rows: the correlation with a constant row, say."""
+    if not np.isfinite(D).all():
+        raise ValueError("the distance matrix must contain only finite values")
+
+
+def merge_by_matrix(D: NDArray, n: int, method: str) -> tuple[NDArray, NDArray]:
+    """Merges (pairs of leaves) and heights; overwrites D, square or condensed."""
+    square = D.ndim == 2
+    flat = D.reshape(-1)
+    if method == "single":
+        return _prim_on_matrix(flat, square, n)
+    if method in OF_MEANS:
+        np.multiply(flat, flat, out=flat)
+    slots, state, moved, merges, heights = _new_slots(n)
+    rows = np.empty((2, n))
+    steps = agglomeration.chain_merges
+    if method in ("centroid", "median"):
+        steps = agglomeration.closest_merges
+    code = METHODS[method]
+    bits = rows.view(np.int64)
+    budget = ENTRIES_PER_CALL
+    while state[agglomeration.ACTIVE] > 1:
+        steps(flat, square, code, slots, state, rows, bits, moved, merges, heights, budget)
+    return merges, np.sqrt(heights) if method in OF_MEANS else heights
+
+
+def merge_by_ward(X: NDArray, n_jobs=None) -> tuple[NDArray, NDArray]:
+    """Ward's merges and heights from the rows themselves, without a distance matrix."""
+    n, d = X.shape
+    slots, state, moved, merges, heights = _new_slots(n)
+    panel = np.array(X.T, dtype=np.float64, order="C")
+    slots.near_distance.fill(np.inf)
+    slots.seen.fill(0)
+    n_rows = min(64, chunk_rows(n, n * d))
+    n_threads = effective_n_threads(n_jobs, work=float(n) * n * d)
+    per_call = max(64, ENTRIES_PER_CALL // n)
+    for first in range(0, n, per_call):
+        ward_chain.nearest_of_all(
+            first,
+            min(first + per_call, n),
+            n_rows,
+            panel,
+            slots.sizes,
+            slots.blocked,
+            slots.near,
+            slots.near_distance,
+            n_threads=n_threads,
+        )
+    budget = max(1, 10 * ENTRIES_PER_CALL // (d + 10))
+    while state[agglomeration.ACTIVE] > 1:
+        ward_chain.ward_merges(panel, slots, state, moved, merges, heights, budget)
+    return merges, np.sqrt(heights)
+
+
+def merge_by_prim(X: NDArray, code: int, n_jobs=None) -> tuple[NDArray, NDArray]:
+    """Single linkage from the rows, for metrics up to `mst.LAST_PANEL_METRIC`."""
+    n, d = X.shape
+    panel = np.array(X.T[:, 1:], dtype=np.float64, order="C")
+    index = np.arange(1, n, dtype=np.intp)
+    best = np.full(n - 1, np.inf)
+    bits = best.view(np.int64)
+    point = np.array(X[0], dtype=np.float64)
+    visited = np.zeros(n, dtype=np.intp)
+    heights = np.empty(n - 1, dtype=np.int64)
+    columns = chunk_rows(n, d)
+    n_blocks = max(1, -(-columns // mst.BLOCK))
+    n_chunks = -(-n // (n_blocks * mst.BLOCK))
+    smallest, where = np.empty(n_chunks, dtype=np.int64), np.empty(n_chunks, dtype=np.intp)
+    width, done = n - 1, 0
+    while width:
+        n_steps = min(width, max(1, width // 5, 64), max(1, ENTRIES_PER_CALL // (width * d)))
+        slots = np.empty((n_steps, 2), dtype=np.int64)
+        n_threads = effective_n_threads(n_jobs, work=float(width) * d)
+        mst.panel_steps(
+            n_steps,
+            n_blocks,
+            code,
+            panel,
+            width,
+            point,
+            best,
+            bits,
+            smallest,
+            where,
+            slots,
+            n_threads=n_threads,
+        )
+        visited[done + 1 : done + 1 + n_steps] = index[slots[:, 0]]
+        heights[done : done + n_steps] = slots[:, 1]
+        done += n_steps
+        width = mst.close_gaps(panel, index, bits, width)
+    distances = heights.view(np.float64)
+    if code == EUCLIDEAN:
+        distances = np.sqrt(distances)
+    return np.column_stack([visited[:-1], visited[1:]]), distances
+
+
+def _prim_on_matrix(flat: NDArray, square: bool, n: int) -> tuple[NDArray, NDArray]:
+    best = np.full(n, np.inf)
+    bits = best.view(np.int64)
+    bits[0] = mst.IN_TREE
+    row, blocked = np.empty(n), np.zeros(n)
+    slots = np.empty((n - 1, 2), dtype=np.int64)
+    per_call = max(1, ENTRIES_PER_CALL // n)
+    vertex = 0
+    for first in range(0, n - 1, per_call):
+        n_steps = min(per_call, n - 1 - first)
+        vertex = mst.matrix_steps(
+            n_steps, flat, square, vertex, best, bits, row, blocked, slots[first:]
+        )
+    visited = np.concatenate([[0], slots[:, 0]])
+    heights = np.ascontiguousarray(slots[:, 1]).view(np.float64)
+    return np.column_stack([visited[:-1], visited[1:]]), heights
+
+
+def linkage_matrix(
+    merges: NDArray, heights: NDArray, method: str, smaller_first: bool = True
+) -> NDArray:
+    """SciPy's linkage matrix: merges by rising height, clusters numbered as they form."""
+    n = heights.shape[0] + 1
+    Z = np.empty((n - 1, 4))
+    scratch = np.empty((3, n), dtype=np.intp)
+    if method in ("centroid", "median"):  # heights may fall: keep the order of the merges
+        order = np.arange(n - 1)
+    else:
+        order = np.argsort(heights, kind="stable")
+    merges = np.ascontiguousarray(merges, dtype=np.intp)
+    agglomeration.label_merges(merges, heights, order, smaller_first, *scratch, Z)
+    return Z
+
+
+def linkage_of_rows(
+    X: NDArray, method: str, metric: str, n_jobs=None, *, smaller_first=True, **params
+) -> NDArray:
+    """Linkage matrix of the rows of X."""
+    n = X.shape[0]
+    if method == "ward":
+        return linkage_matrix(*merge_by_ward(X, n_jobs), method)
+    if method == "single":
+        from fastml.neighbors._metric import resolve_metric
+
+        code = resolve_metric(metric, params, X).code
+        if code <= mst.LAST_PANEL_METRIC:
+            return linkage_matrix(*merge_by_prim(X, code, n_jobs), method, smaller_first)
+    D = square_distances(X, metric, n_jobs, **params)
+    return linkage_matrix(*merge_by_matrix(D, n, method), method, smaller_first)
+
+
+def linkage(
+    y, method="single", metric="euclidean", optimal_ordering=False, *, n_jobs=None, **metric_params
+):
+    """Hierarchical clustering as SciPy's linkage matrix.
+
+    Clusters merge in order of rising distance, starting from single rows. The distance
+    of the union of A and B to another cluster C is
+
+    ========== ==============================================================================
+    single     :math:`\\min(d_{AC}, d_{BC})`
+    complete   :math:`\\max(d_{AC}, d_{BC})`
+    average    :math:`(|A| d_{AC} + |B| d_{BC}) / (|A| + |B|)`
+    weighted   :math:`(d_{AC} + d_{BC}) / 2`
+    centroid   the distance of the means
+    median     the same, where the mean of a union is the middle of the two means
+    ward       :math:`\\sqrt{2|A||B| / (|A|+|B|)}` times the distance of the means
+    ========== ==============================================================================
+
+    Single linkage of rows comes from a minimum spanning tree and Ward's from centroids, both in
+    memory proportional to the rows; the other methods store the distances.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples, n_features) or (n_samples * (n_samples - 1) / 2,)
+        Rows, or their distances as a condensed vector (as from ``scipy.spatial.distance.pdist``).
+    method : {'single', 'complete', 'average', 'weighted', 'centroid', 'median', 'ward'}, \
+            default='single'
+        How clusters are compared. The last three are defined for Euclidean distances only.
+    metric : str or callable, default='euclidean'
+        Distance of two rows; ignored for a condensed vector. A callable takes two rows.
+    optimal_ordering : bool, default=False
+        Reorder the tree so that neighbouring leaves are close (by SciPy; slow).
+    n_jobs : int, default=None
+        Threads; None means all cores.
+    **metric_params
+        What the metric needs: ``p``, ``w``, ``V``, ``VI``.
+
+    Returns
+    -------
+    Z : ndarray of shape (n_samples - 1, 4)
+        Row i: the two clusters that merge into cluster n_samples + i, their distance, and the
+        number of rows in the union.
+
+    Examples
+    --------
+    >>> from fastml.cluster import linkage
+    >>> linkage([[0.0], [1.0], [5.0], [7.0]], method="average")
+    array([[0. , 1. , 1. , 2. ],
+           [2. , 3. , 2. , 2. ],
+           [4. , 5. , 5.5, 4. ]])
+    """
+    from sklearn.utils import check_array
+
+    lookup(METHODS, method, "method")
+    y = check_array(y, dtype=np.float64, ensure_2d=False, allow_nd=True, input_name="y")
+    if y.ndim == 1:
+        n = round((1 + np.sqrt(1 + 8 * y.shape[0])) / 2)
+        if n * (n - 1) // 2 != y.shape[0]:
+            raise ValueError(
+                "y must be a condensed distance matrix of n (n - 1) / 2 entries, "
+                f"got {y.shape[0]} entries"
+            )
+        if (y < 0).any():
+            raise ValueError("distances must be non-negative")
+        Z = linkage_matrix(*merge_by_matrix(np.array(y), n, method), method)
+    elif y.ndim == 2:
+        if y.shape[0] < 2:
+            raise ValueError(f"linkage needs at least two rows, got {y.shape[0]}")
+        if method in OF_MEANS and metric not in ("euclidean", "l2"):
+            raise ValueError(
+                f"method={method!r} requires the distance metric to be Euclidean, got {metric!r}"
+            )
+        if callable(metric):
+            from scipy.spatial.distance import pdist
+
+            D = pdist(y, metric, **metric_params)
+            check_finite(D)
+            Z = linkage_matrix(*merge_by_matrix(D, y.shape[0], method), method)
+        else:
+            Z = linkage_of_rows(y, method, metric, n_jobs, **metric_params)
+    else:
+        raise ValueError(f"y must be 1 or 2 dimensional, got {y.ndim} dimensions")
+    if optimal_ordering:
+        from scipy.cluster.hierarchy import optimal_leaf_ordering
+        from scipy.spatial.distance import pdist
+
+        distances = y if y.ndim == 1 else pdist(y, metric, **metric_params)
+        Z = optimal_leaf_ordering(Z, distances)
+    return Z

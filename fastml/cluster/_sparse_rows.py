@@ -1,0 +1,92 @@
+"""CSR rows for the k-means loops; they are never shifted."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fastml._validation import kernel_view
+from fastml.cluster._rows import Rows
+from fastml.cluster._seeding import SeedingSteps
+from fastml.kernels import lloyd_sparse
+
+
+class SparseRows(Rows):
+    """CSR rows."""
+
+    def __init__(self, X, weights=None, n_jobs=None):
+        super().__init__(X, weights, n_jobs)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        self.csr = X
+        self.arrays = (
+            kernel_view(X.data),
+            kernel_view(X.indices, dtype=np.int32),
+            kernel_view(X.indptr, dtype=np.int32),
+        )
+
+    def operations_per_row(self, n_centers):
+        return max(1.0, self.csr.nnz / max(1, self.n_rows)) * n_centers
+
+    def _allocate_layout(self, n_centers):
+        self.columns = np.empty((self.n_features, n_centers), dtype=self.dtype)
+        self.norms = np.empty(n_centers, dtype=self.dtype)
+
+    def set_centers(self, centers):
+        lloyd_sparse.lay_out_columns(centers, self.columns, self.norms)
+
+    def visit(self, what, centers, labels):
+        lloyd_sparse.sparse_lloyd_chunks(
+            self.n_chunks,
+            self.rows_per_chunk,
+            what,
+            *self.arrays,
+            self.weights,
+            centers,
+            self.columns,
+            self.norms,
+            labels,
+            self.sums,
+            self.masses,
+            self.changed,
+            self.partial_inertia,
+            n_threads=self.n_threads,
+        )
+
+    def take(self, indices):
+        return self.csr[indices].toarray()
+
+    def matrix(self):
+        return self.csr
+
+    def distances_to_own_center(self, centers, labels):
+        distances = np.empty(self.n_rows, dtype=self.dtype)
+        lloyd_sparse.sparse_distances_to_own_center(*self.arrays, centers, labels, distances)
+        return distances
+
+    def distances(self, centers):
+        distances = np.empty((self.n_rows, centers.shape[0]), dtype=self.dtype)
+        lloyd_sparse.sparse_distances(*self.arrays, centers, distances)
+        return distances
+
+
+class SparseSeedingSteps(SeedingSteps):
+    """k-means++ on CSR rows."""
+
+    def _lay_out(self):
+        pass
+
+    def _visit(self, centers, keep, kept, potentials):
+        rows = self.rows
+        lloyd_sparse.sparse_seeding_chunks(
+            rows.n_chunks,
+            rows.rows_per_chunk,
+            *rows.arrays,
+            rows.weights,
+            centers,
+            self.closest,
+            keep,
+            kept,
+            potentials,
+            n_threads=rows.n_threads,
+        )

@@ -1,0 +1,592 @@
+"""What the forests share: fitting in blocks of trees, out-of-bag estimates, prediction."""
+
+from __future__ import annotations
+
+from math import ceil
+from numbers import Integral, Real
+from time import perf_counter
+from warnings import warn
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, MultiOutputMixin, _fit_context, is_classifier
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    assert_all_finite,
+    check_is_fitted,
+    validate_data,
+)
+
+from fastml._threads import effective_n_threads
+from fastml.ensemble._forest_growth import CRITERIA, LARGEST, Grower, TreeRules
+from fastml.ensemble._forest_trees import Trees
+from fastml.tree._base import monotonic_signs
+
+MAX_SEED = np.iinfo(np.int32).max
+
+
+def draws(seed: int, n: int, n_draws: int, p) -> np.ndarray:
+    """The bootstrap rows of a tree, as scikit-learn draws them."""
+    generator = np.random.RandomState(seed)
+    if p is None:
+        return generator.randint(0, n, n_draws, dtype=np.int32)
+    return generator.choice(n, n_draws, replace=True, p=p)
+
+
+class BaseForest(MultiOutputMixin, BaseEstimator):
+    """Trees grown independently, each on its own draw of rows and with its own seed."""
+
+    _random_thresholds = False
+
+    _parameter_constraints: dict = {
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "bootstrap": ["boolean"],
+        "oob_score": ["boolean", callable],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+        "warm_start": ["boolean"],
+        "max_samples": [
+            None,
+            Interval(RealNotInt, 0.0, None, closed="neither"),
+            Interval(Integral, 1, None, closed="left"),
+        ],
+        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "min_samples_split": [
+            Interval(Integral, 2, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="right"),
+        ],
+        "min_samples_leaf": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="neither"),
+        ],
+        "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
+        "max_features": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="right"),
+            StrOptions({"sqrt", "log2"}),
+            None,
+        ],
+        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
+        "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
+        "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
+        "monotonic_cst": ["array-like", None],
+        "splitter": [StrOptions({"auto", "exact", "hist"})],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
+        "tol": [Interval(Real, 0.0, None, closed="left")],
+        "callbacks": [list, tuple, None],
+    }
+
+    # ------------------------------------------------------------------ fitting
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows, as float32; NaN is a missing value. Sparse input is made dense inside.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets or class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows: the chances to be drawn with ``bootstrap``, weights in the trees
+            without.
+
+        Returns
+        -------
+        self : object
+        """
+        if sp.issparse(y):
+            raise ValueError("sparse multilabel-indicator for y is not supported.")
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            multi_output=True,
+            accept_sparse="csc",
+            dtype=np.float32,
+            ensure_all_finite=False,
+        )
+        self._check_finite(X)
+        X = np.ascontiguousarray(X.toarray() if sp.issparse(X) else X)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        y = np.atleast_1d(y)
+        if y.ndim == 2 and y.shape[1] == 1:
+            warn(
+                "A column-vector y was passed when a 1d array was expected. Please change the "
+                "shape of y to (n_samples,), for example using ravel().",
+                DataConversionWarning,
+                stacklevel=2,
+            )
+        if y.ndim == 1:
+            y = y.reshape(-1, 1)
+        if self.criterion == "poisson":
+            if np.any(y < 0):
+                raise ValueError(
+                    "Some value(s) of y are negative which is not allowed for Poisson regression."
+                )
+            if np.sum(y) <= 0:
+                raise ValueError(
+                    "Sum of y is not strictly positive which is necessary for Poisson regression."
+                )
+        self._n_samples, self.n_outputs_ = y.shape
+        y, class_weights = self._validate_y_class_weight(y, sample_weight)
+        y = np.ascontiguousarray(y, dtype=np.float64)
+        weights = sample_weight
+        if class_weights is not None:
+            weights = class_weights if weights is None else weights * class_weights
+        self._sample_weight = weights
+        self._check_bootstrap(weights)
+        self._fit_trees(X, y)
+        if is_classifier(self) and self.n_outputs_ == 1:
+            self.n_classes_ = self.n_classes_[0]
+            self.classes_ = self.classes_[0]
+        return self
+
+    def _check_finite(self, X):
+        allow_nan = self.__sklearn_tags__().input_tags.allow_nan and not sp.issparse(X)
+        assert_all_finite(
+            X.data if sp.issparse(X) else X,
+            allow_nan=allow_nan,
+            estimator_name=type(self).__name__,
+            input_name="X",
+        )
+
+    def _check_bootstrap(self, weights):
+        self._n_samples_bootstrap = None
+        if not self.bootstrap:
+            if self.max_samples is not None:
+                raise ValueError(
+                    "`max_sample` cannot be set if `bootstrap=False`. Either switch to "
+                    "`bootstrap=True` or set `max_sample=None`."
+                )
+            if self.oob_score:
+                raise ValueError("Out of bag estimation only available if bootstrap=True")
+            return
+        n = self._n_samples
+        if self.max_samples is None:
+            self._n_samples_bootstrap = n
+        elif isinstance(self.max_samples, Integral):
+            self._n_samples_bootstrap = int(self.max_samples)
+        else:
+            total, what = n, f"the number of samples is {n} "
+            if weights is not None:
+                total = weights.sum()
+                what = f"the total sum of sample weights is {total} "
+            self._n_samples_bootstrap = max(int(self.max_samples * total), 1)
+            if self._n_samples_bootstrap < max(10, n ** (1 / 3)):
+                max_samples = self.max_samples
+                warn(
+                    f"Using the fractional value {max_samples=} when {what}"
+                    f"results in a low number ({self._n_samples_bootstrap}) of bootstrap samples. "
+                    "We recommend passing `max_samples` as an integer instead.",
+                    stacklevel=3,
+                )
+
+    def _rules(self, X) -> TreeRules:
+        n, d = X.shape
+        split, leaf = self.min_samples_split, self.min_samples_leaf
+        leaf = int(leaf if isinstance(leaf, Integral) else ceil(leaf * n))
+        split = int(split if isinstance(split, Integral) else max(2, ceil(split * n)))
+        features = self.max_features
+        if features == "sqrt":
+            features = max(1, int(np.sqrt(d)))
+        elif features == "log2":
+            features = max(1, int(np.log2(d)))
+        elif features is None:
+            features = d
+        elif not isinstance(features, Integral):
+            features = max(1, int(features * d))
+        return TreeRules(
+            self.criterion,
+            is_classifier(self),
+            LARGEST if self.max_depth is None else self.max_depth,
+            max(split, 2 * leaf),
+            leaf,
+            self.min_weight_fraction_leaf,
+            min(features, d),
+            self.max_leaf_nodes or 0,
+            self.min_impurity_decrease,
+            self._signs(d),
+        )
+
+    def _signs(self, d):
+        n_classes = self.n_classes_ if is_classifier(self) else None
+        signs = monotonic_signs(self.monotonic_cst, d, self.n_outputs_, n_classes)
+        return signs if signs is not None and signs.any() else None
+
+    def _fit_trees(self, X, y):
+        generator = check_random_state(self.random_state)
+        n_classes = np.asarray(self.n_classes_ if is_classifier(self) else [1] * self.n_outputs_)
+        rules = self._rules(X)
+        code = CRITERIA[self.criterion][1]
+        if not self.warm_start or not hasattr(self, "_trees"):
+            self._trees = Trees.empty(X.shape[1], n_classes, code)
+            self._seeds = np.empty(0, np.int64)
+            self._rows_by_leaf = []
+            self._oob = None
+            for name in ("oob_score_", "oob_curve_", "oob_decision_function_", "oob_prediction_"):
+                vars(self).pop(name, None)
+        self._estimators = None
+        n_more = self.n_estimators - len(self._trees)
+        if n_more < 0:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be larger or equal to "
+                f"len(estimators_)={len(self._trees)} when warm_start==True"
+            )
+        if n_more == 0:
+            warn(
+                "Warm-start fitting without increasing n_estimators does not fit new trees.",
+                stacklevel=3,
+            )
+        else:
+            if len(self._trees):
+                generator.randint(MAX_SEED, size=len(self._trees))
+            seeds = generator.randint(MAX_SEED, size=n_more)
+            self._grow(X, y, n_classes, rules, seeds)
+        if self.oob_score and (n_more > 0 or not hasattr(self, "oob_score_")):
+            self._check_oob_target(y)
+            if self._oob is None:
+                self._oob = _OutOfBag(self, X, y)
+                self._oob.add(0, len(self._trees))
+            scoring = self.oob_score if callable(self.oob_score) else None
+            self._set_oob_score_and_attributes(X, y, scoring_function=scoring)
+        self._oob = None if not self.warm_start else self._oob
+
+    def _grow(self, X, y, n_classes, rules, seeds):
+        """Grow a tree per seed, block by block; watch the out-of-bag score if asked to."""
+        if self.criterion == "absolute_error":
+            from fastml.ensemble._forest_absolute import AbsoluteGrower
+
+            grower = AbsoluteGrower(X, y, rules, self._random_thresholds, self.n_jobs)
+        else:
+            keep_rows = not is_classifier(self) and self.n_outputs_ == 1
+            grower = Grower(
+                X, y, n_classes, rules, self._random_thresholds, self.splitter, self.n_jobs,
+                keep_rows,
+            )  # fmt: skip
+        watch = bool(self.oob_score) or (self.bootstrap and self.n_iter_no_change is not None)
+        if watch:
+            self._check_oob_target(y)
+            if self._oob is None or self._oob.n_trees != len(self._trees):
+                self._oob = _OutOfBag(self, X, y)
+                self._oob.add(0, len(self._trees))
+            self._oob.X, self._oob.y = X, y
+        started, total = perf_counter(), len(self._trees) + len(seeds)
+        n_threads = grower.threads(len(seeds))
+        size = grower.block_size(n_threads)
+        if watch or self.callbacks:
+            size = min(size, max(n_threads, 8))
+        done, new, stop = 0, [], False
+        while done < len(seeds) and not stop:
+            block = seeds[done : done + size]
+            grown = grower.grow(
+                block.astype(np.uint64), self._tree_weights(block, y), min(n_threads, len(block))
+            )
+            new += grown
+            done += len(block)
+            step = watch or bool(self.callbacks) or done >= len(seeds)
+            if step:
+                self._trees = self._trees.extended([tree[:5] for tree in new])
+                self._rows_by_leaf += [tree[5] for tree in new if tree[5] is not None]
+                first = len(self._seeds)
+                self._seeds = np.concatenate([self._seeds, seeds[done - len(new) : done]])
+                new = []
+                if watch:
+                    self._oob.add(first, len(self._trees))
+                    stop = self._no_change()
+                for callback in self.callbacks or ():
+                    stop = bool(callback(self, len(self._trees), total)) or stop
+            if self.verbose:
+                seconds = perf_counter() - started
+                print(f"tree {total - len(seeds) + done} of {total}, {seconds:.1f} s")  # noqa: T201
+        if self.ccp_alpha > 0.0:
+            self._prune()
+
+    def _no_change(self) -> bool:
+        """Whether the out-of-bag score has stopped rising; the trees after that are dropped."""
+        if self.n_iter_no_change is None:
+            return False
+        curve = np.asarray(self._oob.curve)
+        best, since = -np.inf, 0
+        for t, score in enumerate(curve):
+            if score > best + self.tol:
+                best, since = score, 0
+            else:
+                since += 1
+            if since >= self.n_iter_no_change:
+                self._keep(t + 1)
+                return True
+        return False
+
+    def _keep(self, n_trees):
+        """Only the first trees."""
+        trees = self._trees
+        kept = [trees.parts(t) for t in range(n_trees)]
+        self._trees = Trees.empty(trees.n_features, trees.n_classes, trees.criterion).extended(kept)
+        self._seeds = self._seeds[:n_trees]
+        self._rows_by_leaf = self._rows_by_leaf[:n_trees]
+        oob = _OutOfBag(self, self._oob.X, self._oob.y)
+        oob.add(0, n_trees)
+        self._oob = oob
+
+    def _prune(self):
+        from fastml.ensemble._forest_absolute import pruned_parts
+
+        trees = self._trees
+        kept = [pruned_parts(trees.tree(t), self.ccp_alpha) for t in range(len(trees))]
+        self._trees = Trees.empty(trees.n_features, trees.n_classes, trees.criterion).extended(kept)
+        self._rows_by_leaf = []
+
+    # ------------------------------------------------------------------ draws of rows
+
+    def _chances(self):
+        weights = self._sample_weight
+        return None if weights is None else weights / weights.sum()
+
+    def _draws(self, seed):
+        return draws(seed, self._n_samples, self._n_samples_bootstrap, self._chances())
+
+    def _tree_weights(self, seeds, y):
+        """Weights of the rows in every tree, or one row for all trees."""
+        if not self.bootstrap:
+            if self._sample_weight is None:
+                return np.ones((1, self._n_samples))
+            return self._sample_weight.astype(np.float64).reshape(1, -1)
+        weights = np.empty((len(seeds), self._n_samples))
+        for t, seed in enumerate(seeds):
+            rows = self._draws(seed)
+            weights[t] = np.bincount(rows, minlength=self._n_samples)
+            if getattr(self, "class_weight", None) == "balanced_subsample":
+                for o in range(y.shape[1]):
+                    codes = y[:, o].astype(np.intp)
+                    drawn = np.bincount(codes[rows], minlength=1)
+                    present = np.count_nonzero(drawn)
+                    with np.errstate(divide="ignore"):
+                        factor = len(rows) / (present * drawn)
+                    weights[t] *= np.append(factor, 0.0)[np.minimum(codes, len(factor))]
+        return weights
+
+    @property
+    def estimators_samples_(self):
+        """Rows drawn for each tree."""
+        check_is_fitted(self)
+        if not self.bootstrap:
+            return [np.arange(self._n_samples, dtype=np.int32) for _ in self._seeds]
+        return [self._draws(seed) for seed in self._seeds]
+
+    # ------------------------------------------------------------------ out of bag
+
+    def _check_oob_target(self, y):
+        from sklearn.utils.multiclass import type_of_target
+
+        kind = type_of_target(y)
+        if kind == "unknown" or (is_classifier(self) and kind == "multiclass-multioutput"):
+            raise ValueError(
+                "The type of target cannot be used to compute OOB estimates. Got "
+                f"{kind} while only the following are supported: continuous, "
+                "continuous-multioutput, binary, multiclass, multilabel-indicator."
+            )
+
+    # ------------------------------------------------------------------ prediction
+
+    def _rows(self, X):
+        """User input as float32 rows."""
+        check_is_fitted(self)
+        X = validate_data(
+            self,
+            X,
+            dtype=np.float32,
+            accept_sparse="csr",
+            reset=False,
+            ensure_all_finite=False,
+        )
+        self._check_finite(X)
+        if sp.issparse(X):
+            if X.indices.dtype != np.intc or X.indptr.dtype != np.intc:
+                raise ValueError("No support for np.int64 index based sparse matrices")
+            X = X.toarray()
+        return X
+
+    def _mean(self, X):
+        """Mean leaf value: (n_rows, outputs * classes)."""
+        X = self._rows(X)
+        trees = self._trees
+        work = X.shape[0] * len(trees) * 100.0
+        out = trees.sum(X, effective_n_threads(self.n_jobs, work))
+        out /= len(trees)
+        return out
+
+    def apply(self, X):
+        """Index of the leaf that each row falls into, in every tree.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        leaves : ndarray of shape (n_samples, n_estimators)
+        """
+        X = self._rows(X)
+        work = X.shape[0] * len(self._trees) * 100.0
+        return self._trees.packed().apply(X, effective_n_threads(self.n_jobs, work))
+
+    def decision_path(self, X):
+        """Nodes that each row passes, in every tree.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        indicator : csr_matrix of shape (n_samples, n_nodes)
+            Ones where a row passes a node.
+        n_nodes_ptr : ndarray of shape (n_estimators + 1,)
+            Columns of tree i are ``n_nodes_ptr[i]:n_nodes_ptr[i + 1]``.
+        """
+        X = self._rows(X)
+        paths = [self._trees.tree(t).decision_path(X) for t in range(len(self._trees))]
+        return sp.hstack(paths).tocsr(), self._trees.starts.copy()
+
+    @property
+    def feature_importances_(self):
+        """Mean share of the impurity that each column's splits take away."""
+        check_is_fitted(self)
+        shares = [self._trees.tree(t) for t in range(len(self._trees))]
+        each = [t.compute_feature_importances() for t in shares if t.node_count > 1]
+        if not each:
+            return np.zeros(self.n_features_in_)
+        mean = np.mean(each, axis=0, dtype=np.float64)
+        return mean / mean.sum() if mean.sum() > 0.0 else mean
+
+    # ------------------------------------------------------------------ trees as estimators
+
+    @property
+    def estimator(self):
+        """An unfitted tree."""
+        return self._tree_estimator()
+
+    @property
+    def estimator_(self):
+        """An unfitted tree with the parameters of the trees."""
+        check_is_fitted(self)
+        return self._tree_estimator()
+
+    @property
+    def estimators_(self):
+        """The trees, as estimators; made on first use, on the forest's own arrays."""
+        if not hasattr(self, "_trees"):
+            raise AttributeError(f"this {type(self).__name__} is not fitted: it has no estimators_")
+        if self._estimators is None:
+            self._estimators = [self._as_estimator(t) for t in range(len(self._trees))]
+        return self._estimators
+
+    def _as_estimator(self, t):
+        made = self._tree_estimator()
+        made.random_state = int(self._seeds[t])
+        made.tree_ = self._trees.tree(t)
+        made.n_features_in_ = self.n_features_in_
+        made.n_outputs_ = self.n_outputs_
+        made.max_features_ = self._max_features()
+        if is_classifier(self):
+            # A tree of a forest predicts class codes, as scikit-learn's do.
+            codes = [np.arange(k, dtype=np.float64) for k in np.atleast_1d(self.n_classes_)]
+            single = self.n_outputs_ == 1
+            made.classes_ = codes[0] if single else codes
+            made.n_classes_ = self.n_classes_
+        return made
+
+    def _max_features(self):
+        return self._rules(np.empty((1, self.n_features_in_))).max_features
+
+    def _tree_parameters(self):
+        names = (
+            "criterion",
+            "max_depth",
+            "min_samples_split",
+            "min_samples_leaf",
+            "min_weight_fraction_leaf",
+            "max_features",
+            "max_leaf_nodes",
+            "min_impurity_decrease",
+            "ccp_alpha",
+            "monotonic_cst",
+        )
+        return {name: getattr(self, name) for name in names}
+
+    def __len__(self):
+        """Number of trees."""
+        return len(self.estimators_)
+
+    def __getitem__(self, index):
+        """A tree."""
+        return self.estimators_[index]
+
+    def __iter__(self):
+        """The trees."""
+        return iter(self.estimators_)
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        return {**state, "_estimators": None, "_oob": None} if "_trees" in state else state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class _OutOfBag:
+    """Sums of the predictions for rows that a tree did not see; the score after every tree."""
+
+    def __init__(self, forest, X, y):
+        self.forest, self.X, self.y = forest, X, y
+        self.sums = np.zeros((X.shape[0], forest._trees.table.shape[1]))
+        self.seen = np.zeros(X.shape[0], np.int64)
+        self.curve: list[float] = []
+        self.n_trees = 0
+
+    def __getstate__(self):
+        return None
+
+    def add(self, first, last):
+        forest = self.forest
+        for t in range(first, last):
+            out = np.ones(len(self.X), bool)
+            out[forest._draws(forest._seeds[t])] = False
+            rows = np.flatnonzero(out)
+            if len(rows):
+                n_threads = effective_n_threads(forest.n_jobs, len(rows) * 100.0)
+                self.sums[rows] += forest._trees.sum(self.X[rows], n_threads, t, t + 1)
+                self.seen[rows] += 1
+            self.curve.append(self._score())
+        self.n_trees = last
+
+    def _score(self):
+        known = self.seen > 0
+        if not known.any():
+            return 0.0
+        return self.forest._oob_value(self.y[known], self.sums[known], self.seen[known])
+
+    def mean(self):
+        """(n, columns), with a warning where no tree left a row out."""
+        seen = self.seen
+        if (seen == 0).any():
+            warn(
+                "Some inputs do not have OOB scores. This probably means too few trees were used "
+                "to compute any reliable OOB estimates.",
+                UserWarning,
+                stacklevel=2,
+            )
+            seen = np.maximum(seen, 1)
+        return self.sums / seen[:, None]

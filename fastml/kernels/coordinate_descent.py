@@ -1,0 +1,228 @@
+"""Dual coordinate descent with shrinking for linear support vector machines.
+
+Classification (Hsieh, Chang, Lin, Keerthi and Sundararajan, ICML 2008): minimise over
+0 ≤ α_i ≤ U_i   ½ \\|Σ α_i y_i x_i\\|² + ½ Σ D_i α_i² − Σ α_i.
+Regression (Ho and Lin, JMLR 2012): minimise over |β_i| ≤ U_i
+½ \\|Σ β_i x_i\\|² + ½ Σ D_i β_i² − Σ y_i β_i + ε Σ |β_i|.
+The loss decides U and D: linear losses have U = C, D = 0; squared ones U = ∞, D = 1 / (2 C).
+The weights w = Σ α_i y_i x_i are kept up to date, so that a coordinate costs one row.
+
+A problem's state is a line of each array: ``alpha``; ``order``, of which the first
+``counts[ACTIVE]`` rows are not shrunk; ``bounds``, the gradients of the last epoch that a row must
+exceed to be shrunk.
+"""
+
+import numpy as np
+
+from fastml._jit import kernel, parallel_kernel, prange
+from fastml.kernels.linear_rows import dense_add, dense_dot, sparse_add, sparse_dot, square
+from fastml.kernels.rng import shuffle
+
+CLASSIFY, REGRESS = 0, 1
+ACTIVE, EPOCHS, DONE = 0, 1, 2
+NEGLIGIBLE = 1e-12
+
+
+@kernel
+def shrink(order, s, active):
+    """Take the row at ``s`` out of the active ones; their new number."""
+    active -= 1
+    order[s], order[active] = order[active], order[s]
+    return active
+
+
+@kernel
+def classify_epochs(
+    n_epochs, max_epochs, tol, X, data, indices, indptr, bias,
+    signs, upper, damping, squares, w, alpha, order, bounds, counts, state,
+):  # fmt: skip
+    """Up to ``n_epochs`` passes over the active rows of one two-class problem."""
+    n_rows = order.shape[0]
+    dense = indptr.shape[0] == 0
+    for _ in range(n_epochs):
+        if counts[DONE] or counts[EPOCHS] >= max_epochs:
+            return
+        active = counts[ACTIVE]
+        shuffle(state, order[:active])
+        largest, smallest = -np.inf, np.inf
+        s = 0
+        while s < active:
+            i = order[s]
+            a = alpha[i]
+            if dense:
+                z = dense_dot(X[i], bias, w)
+            else:
+                p, q = indptr[i], indptr[i + 1]
+                z = sparse_dot(data[p:q], indices[p:q], bias, w)
+            gradient = signs[i] * z - 1.0 + damping[i] * a
+            projected = gradient
+            if a == 0.0:
+                if gradient > bounds[0]:
+                    active = shrink(order, s, active)
+                    continue
+                if gradient > 0.0:
+                    projected = 0.0
+            elif a == upper[i]:
+                if gradient < bounds[1]:
+                    active = shrink(order, s, active)
+                    continue
+                if gradient < 0.0:
+                    projected = 0.0
+            if projected > largest:
+                largest = projected
+            if projected < smallest:
+                smallest = projected
+            if abs(projected) > NEGLIGIBLE:
+                a -= gradient / (squares[i] + damping[i])
+                if a < 0.0:
+                    a = 0.0
+                if a > upper[i]:
+                    a = upper[i]
+                change = (a - alpha[i]) * signs[i]
+                alpha[i] = a
+                if dense:
+                    dense_add(X[i], bias, change, w)
+                else:
+                    p, q = indptr[i], indptr[i + 1]
+                    sparse_add(data[p:q], indices[p:q], bias, change, w)
+            s += 1
+        counts[EPOCHS] += 1
+        counts[ACTIVE] = active
+        bounds[0] = largest if largest > 0.0 else np.inf
+        bounds[1] = smallest if smallest < 0.0 else -np.inf
+        if active == 0 or largest - smallest <= tol:
+            if active == n_rows:
+                counts[DONE] = 1
+            counts[ACTIVE] = n_rows
+            bounds[0], bounds[1] = np.inf, -np.inf
+
+
+@kernel
+def regress_epochs(
+    n_epochs, max_epochs, tol, X, data, indices, indptr, bias,
+    y, epsilon, upper, damping, squares, w, beta, order, bounds, counts, state,
+):  # fmt: skip
+    """Up to ``n_epochs`` passes of regression; ``bounds`` = (largest violation, first sum of them).
+
+    Ends when the sum of violations is ``tol`` times that of the first epoch.
+    """
+    n_rows = order.shape[0]
+    dense = indptr.shape[0] == 0
+    for _ in range(n_epochs):
+        if counts[DONE] or counts[EPOCHS] >= max_epochs:
+            return
+        active = counts[ACTIVE]
+        shuffle(state, order[:active])
+        largest, total = 0.0, 0.0
+        s = 0
+        while s < active:
+            i = order[s]
+            b = beta[i]
+            if dense:
+                z = dense_dot(X[i], bias, w)
+            else:
+                p, q = indptr[i], indptr[i + 1]
+                z = sparse_dot(data[p:q], indices[p:q], bias, w)
+            gradient = z - y[i] + damping[i] * b
+            right, left = gradient + epsilon, gradient - epsilon  # one-sided derivatives
+            violation = 0.0
+            if b == 0.0:
+                if right < 0.0:
+                    violation = -right
+                elif left > 0.0:
+                    violation = left
+                elif right > bounds[0] and left < -bounds[0]:
+                    active = shrink(order, s, active)
+                    continue
+            elif b >= upper[i]:
+                if right > 0.0:
+                    violation = right
+                elif right < -bounds[0]:
+                    active = shrink(order, s, active)
+                    continue
+            elif b <= -upper[i]:
+                if left < 0.0:
+                    violation = -left
+                elif left > bounds[0]:
+                    active = shrink(order, s, active)
+                    continue
+            elif b > 0.0:
+                violation = abs(right)
+            else:
+                violation = abs(left)
+            if violation > largest:
+                largest = violation
+            total += violation
+
+            curvature = squares[i] + damping[i]
+            if curvature == 0.0:  # an empty row: the sign of y decides
+                step = np.inf if right < 0.0 else (-np.inf if left > 0.0 else -b)
+            elif right < curvature * b:
+                step = -right / curvature
+            elif left > curvature * b:
+                step = -left / curvature
+            else:
+                step = -b
+            if abs(step) > NEGLIGIBLE:
+                new = b + step
+                if new > upper[i]:
+                    new = upper[i]
+                if new < -upper[i]:
+                    new = -upper[i]
+                beta[i] = new
+                if dense:
+                    dense_add(X[i], bias, new - b, w)
+                else:
+                    p, q = indptr[i], indptr[i + 1]
+                    sparse_add(data[p:q], indices[p:q], bias, new - b, w)
+            s += 1
+        if counts[EPOCHS] == 0:
+            bounds[1] = total
+        counts[EPOCHS] += 1
+        counts[ACTIVE] = active
+        bounds[0] = largest
+        if total <= tol * bounds[1]:
+            if active == n_rows:
+                counts[DONE] = 1
+            counts[ACTIVE] = n_rows
+            bounds[0] = np.inf
+
+
+@kernel
+def row_squares(X, data, indices, indptr, bias, squares):
+    for i in range(squares.shape[0]):
+        if indptr.shape[0] == 0:
+            squares[i] = square(X[i], bias)
+        else:
+            squares[i] = square(data[indptr[i] : indptr[i + 1]], bias)
+
+
+@parallel_kernel
+def descend(
+    task, n_epochs, max_epochs, tol, X, data, indices, indptr, bias,
+    targets, epsilon, upper, damping, squares, w, alpha, order, bounds, counts, states,
+):  # fmt: skip
+    """Epochs of several problems over the same rows, each on one thread."""
+    for k in prange(counts.shape[0]):
+        _descend(
+            np.intp(k), task, n_epochs, max_epochs, tol, X, data, indices, indptr, bias,
+            targets, epsilon, upper, damping, squares, w, alpha, order, bounds, counts, states,
+        )  # fmt: skip
+
+
+@kernel
+def _descend(
+    k, task, n_epochs, max_epochs, tol, X, data, indices, indptr, bias,
+    targets, epsilon, upper, damping, squares, w, alpha, order, bounds, counts, states,
+):  # fmt: skip
+    if task == CLASSIFY:
+        classify_epochs(
+            n_epochs, max_epochs, tol, X, data, indices, indptr, bias, targets[k], upper[k],
+            damping[k], squares, w[k], alpha[k], order[k], bounds[k], counts[k], states[k],
+        )  # fmt: skip
+    else:
+        regress_epochs(
+            n_epochs, max_epochs, tol, X, data, indices, indptr, bias, targets[k], epsilon,
+            upper[k], damping[k], squares, w[k], alpha[k], order[k], bounds[k], counts[k],
+            states[k],
+        )  # fmt: skip

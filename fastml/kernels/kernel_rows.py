@@ -1,0 +1,174 @@
+"""Rows of kernel matrices, K(x_a, x_b), between rows of one matrix chosen by index lists.
+
+Chosen rows are copied into small tiles, multiplied by one-threaded GEMM, and finished while the
+tile is in the cache. All arithmetic is in the type of X: callers pass float32 where its rounding
+cannot matter. With the form TAKEN, X is the kernel matrix itself. Callers hold BLAS to one thread.
+"""
+
+import numpy as np
+
+from fastml._jit import kernel, parallel_kernel, prange
+from fastml.kernels.exp import exp32, exp64
+from fastml.kernels.gram import COSINE_SIMILARITY, POLYNOMIAL, RBF, SIGMOID
+
+LINEAR = 40
+TAKEN = 46
+
+ROWS = 128
+"""Rows of a tile; its columns are up to the caller."""
+
+
+@kernel
+def _copy_rows(X, chosen, out):
+    for i in range(chosen.shape[0]):
+        row = chosen[i]
+        for k in range(X.shape[1]):
+            out[i, k] = X[row, k]
+
+
+@kernel
+def _power(x, degree):
+    """x^degree for a whole degree >= 0."""
+    result = 1.0
+    for _ in range(degree):
+        result *= x
+    return result
+
+
+@kernel(fused=True)
+def _gaussian(dots, square, squares, gamma, out):
+    """exp(-gamma |x - y|²) from dot products."""
+    for j in range(dots.shape[0]):
+        squared = square + squares[j] - dots[j] - dots[j]
+        power = -gamma * (squared if squared > 0 else squared - squared)
+        if out.itemsize == 4:
+            out[j] = exp32(np.float32(power))
+        else:
+            out[j] = exp64(np.float64(power))
+
+
+@kernel
+def finish_row(form, dots, square, squares, gamma, coef0, degree, out):
+    """Kernel values from dot products. Squares: of norms; for cosine: inverse norms."""
+    if form == RBF:
+        _gaussian(dots, square, squares, gamma, out)
+    elif form == POLYNOMIAL:
+        for j in range(dots.shape[0]):
+            out[j] = _power(gamma * dots[j] + coef0, degree)
+    elif form == SIGMOID:
+        for j in range(dots.shape[0]):
+            out[j] = np.tanh(gamma * dots[j] + coef0)
+    elif form == COSINE_SIMILARITY:
+        for j in range(dots.shape[0]):
+            out[j] = dots[j] * square * squares[j]
+    else:
+        for j in range(dots.shape[0]):
+            out[j] = dots[j]
+
+
+@kernel
+def _rows_tile(form, X, squares, gamma, coef0, degree, left, slots, right, j0, j1, symmetric, out):
+    """Columns j0..j1 of the rows; ``symmetric``: left is right, and what lies below is left out."""
+    columns = right[j0:j1]
+    width = j1 - j0
+    last = j1 if symmetric else left.shape[0]
+    if form == TAKEN:
+        for i in range(last):
+            for j in range(width):
+                out[slots[i], j0 + j] = X[left[i], columns[j]]
+        return
+    y = np.empty((width, X.shape[1]), X.dtype)
+    y_squares = np.empty(width, X.dtype)
+    _copy_rows(X, columns, y)
+    for j in range(width):
+        y_squares[j] = squares[columns[j]]
+    for i0 in range(0, last, ROWS):
+        i1 = min(i0 + ROWS, last)
+        x = np.empty((i1 - i0, X.shape[1]), X.dtype)
+        dots = np.empty((i1 - i0, width), X.dtype)
+        _copy_rows(X, left[i0:i1], x)
+        np.dot(x, y.T, dots)
+        for i in range(i0, i1):
+            square = squares[left[i]]
+            target = out[slots[i], j0:j1]
+            finish_row(form, dots[i - i0], square, y_squares, gamma, coef0, degree, target)
+
+
+@parallel_kernel
+def kernel_rows(form, X, squares, gamma, coef0, degree, left, slots, right, width, out):
+    """out[slots[a]] = K of row left[a] with all rows ``right``, by tiles of ``width`` columns."""
+    n = right.shape[0]
+    for c in prange((n + width - 1) // width):
+        j0 = np.intp(c) * width
+        _rows_tile(
+            form,
+            X,
+            squares,
+            gamma,
+            coef0,
+            degree,
+            left,
+            slots,
+            right,
+            j0,
+            min(j0 + width, n),
+            False,
+            out,
+        )
+
+
+@kernel
+def square_block(form, X, squares, gamma, coef0, degree, chosen, width, out):
+    """out = K of the chosen rows with each other, exactly symmetric; serial."""
+    n = chosen.shape[0]
+    slots = np.arange(n)
+    for j0 in range(0, n, width):
+        _rows_tile(
+            form,
+            X,
+            squares,
+            gamma,
+            coef0,
+            degree,
+            chosen,
+            slots,
+            chosen,
+            j0,
+            min(j0 + width, n),
+            True,
+            out,
+        )
+    for i in range(n):
+        for j in range(i):
+            out[i, j] = out[j, i]
+
+
+@kernel(fast_math=True)
+def _weighted_rows(start, stop, rows, slots, weights, out):
+    total = out[start:stop]
+    for j in range(total.shape[0]):
+        total[j] = 0.0
+    n = slots.shape[0]
+    quads = n - n % 4
+    for a in range(0, quads, 4):
+        w0, w1, w2, w3 = weights[a], weights[a + 1], weights[a + 2], weights[a + 3]
+        r0 = rows[slots[a], start:stop]
+        r1 = rows[slots[a + 1], start:stop]
+        r2 = rows[slots[a + 2], start:stop]
+        r3 = rows[slots[a + 3], start:stop]
+        for j in range(total.shape[0]):
+            total[j] += w0 * r0[j] + w1 * r1[j] + w2 * r2[j] + w3 * r3[j]
+    for a in range(quads, n):
+        weight = weights[a]
+        row = rows[slots[a], start:stop]
+        for j in range(total.shape[0]):
+            total[j] += weight * row[j]
+
+
+@parallel_kernel
+def weighted_rows(rows, slots, weights, width, out):
+    """out = Σ_a weights[a] rows[slots[a]], in float64."""
+    n = rows.shape[1]
+    for c in prange((n + width - 1) // width):
+        start = np.intp(c) * width
+        _weighted_rows(start, min(start + width, n), rows, slots, weights, out)

@@ -1,0 +1,154 @@
+"""Greedy k-means++ seeding (Arthur and Vassilvitskii, SODA 2007), one step at a time.
+
+A step samples a few candidate rows with probability proportional to weight times squared distance
+to the nearest centre so far, and keeps the candidate that lowers the sum of those (the potential)
+most. Distances are sums of squared differences, so duplicates are at distance zero exactly.
+"""
+
+import numpy as np
+
+from fastml._jit import kernel, parallel_kernel, prange
+from fastml.kernels.lloyd import STRIDE, TILE, pack_rows
+
+
+@kernel
+def pack_tiles(X, shift, tiles):
+    """All rows as tiles (tile, dimension, row): seeding reads them many times."""
+    for t in range(tiles.shape[0]):
+        first = t * TILE
+        pack_rows(X, shift, first, min(first + TILE, X.shape[0]), tiles[t])
+
+
+@kernel(fused=True)
+def _distances_of_tile(tile, first_center, second_center, out0, out1):
+    """Squared distances of the rows of a tile to two centres."""
+    n_features = first_center.shape[0]
+    for r in range(TILE):
+        out0[r] = 0
+        out1[r] = 0
+    d = 0
+    while d + 3 < n_features:
+        x0, x1, x2, x3 = tile[d], tile[d + 1], tile[d + 2], tile[d + 3]
+        a0, a1 = first_center[d], first_center[d + 1]
+        a2, a3 = first_center[d + 2], first_center[d + 3]
+        b0, b1 = second_center[d], second_center[d + 1]
+        b2, b3 = second_center[d + 2], second_center[d + 3]
+        for r in range(TILE):
+            v0, v1, v2, v3 = x0[r], x1[r], x2[r], x3[r]
+            u0, u1, u2, u3 = v0 - a0, v1 - a1, v2 - a2, v3 - a3
+            w0, w1, w2, w3 = v0 - b0, v1 - b1, v2 - b2, v3 - b3
+            out0[r] += u0 * u0 + u1 * u1 + u2 * u2 + u3 * u3
+            out1[r] += w0 * w0 + w1 * w1 + w2 * w2 + w3 * w3
+        d += 4
+    while d < n_features:
+        x0 = tile[d]
+        a0 = first_center[d]
+        b0 = second_center[d]
+        for r in range(TILE):
+            u0 = x0[r] - a0
+            w0 = x0[r] - b0
+            out0[r] += u0 * u0
+            out1[r] += w0 * w0
+        d += 1
+
+
+@kernel
+def _lower(distances, closest, first, last):
+    """Lower the distances to ``closest`` where that is less."""
+    for r in range(last - first):
+        if closest[first + r] < distances[r]:
+            distances[r] = closest[first + r]
+
+
+@kernel(fast_math=True)
+def _potential_of_tile(distances, weights, first, last):
+    """Weighted sum. It only reads: LLVM guards loops that write by comparing addresses, and the
+    order of summation must not depend on where arrays lie."""
+    total = 0.0
+    for r in range(last - first):
+        total += np.float64(weights[first + r]) * np.float64(distances[r])
+    return total
+
+
+@kernel
+def _seeding_chunk(
+    chunk, tiles_per_chunk, tiles, weights, candidates, closest, keep, kept, potentials
+):
+    start = chunk * tiles_per_chunk
+    stop = min(start + tiles_per_chunk, tiles.shape[0])
+    n_rows = closest.shape[0]
+    n_candidates = candidates.shape[0]
+    distances = np.empty((2, STRIDE), tiles.dtype)
+    for t in range(n_candidates):
+        potentials[chunk, t] = 0.0
+    for number in range(start, stop):
+        first = number * TILE
+        last = min(first + TILE, n_rows)
+        for pair in range(0, n_candidates, 2):
+            other = min(pair + 1, n_candidates - 1)
+            _distances_of_tile(
+                tiles[number], candidates[pair], candidates[other], distances[0], distances[1]
+            )
+            for t in range(pair, other + 1):
+                line = distances[t - pair]
+                _lower(line, closest, first, last)
+                potentials[chunk, t] += _potential_of_tile(line, weights, first, last)
+                if keep:
+                    for i in range(first, last):
+                        kept[t, i] = line[i - first]
+
+
+@parallel_kernel
+def seeding_chunks(
+    n_chunks, tiles_per_chunk, tiles, weights, candidates, closest, keep, kept, potentials
+):
+    """Potential of every candidate, by chunk: potentials (n_chunks, n_candidates).
+
+    With ``keep``, ``kept[t]`` becomes the squared distances to the nearest of the old centres
+    (``closest``) and candidate t; it may be the memory of ``closest`` if there is one candidate.
+    """
+    for c in prange(n_chunks):
+        _seeding_chunk(
+            np.intp(c),
+            tiles_per_chunk,
+            tiles,
+            weights,
+            candidates,
+            closest,
+            keep,
+            kept,
+            potentials,
+        )
+
+
+@kernel
+def sum_potentials(potentials, totals):
+    """Sum over the chunks, in order; return the candidate with the least total."""
+    best = 0
+    for t in range(potentials.shape[1]):
+        totals[t] = 0.0
+        for c in range(potentials.shape[0]):
+            totals[t] += potentials[c, t]
+        if totals[t] < totals[best]:
+            best = t
+    return best
+
+
+@kernel
+def sample_rows(values, rows_per_chunk, closest, weights, potentials, winner, rows):
+    """For each value, the first row at which the running sum of weight × distance reaches it."""
+    n_rows = closest.shape[0]
+    n_chunks = potentials.shape[0]
+    for t in range(values.shape[0]):
+        running = 0.0
+        chunk = 0
+        while chunk < n_chunks - 1 and running + potentials[chunk, winner] < values[t]:
+            running += potentials[chunk, winner]
+            chunk += 1
+        i = chunk * rows_per_chunk
+        while i < n_rows:
+            running += np.float64(weights[i]) * np.float64(closest[i])
+            if running >= values[t]:
+                break
+            i += 1
+        rows[t] = min(i, n_rows - 1)

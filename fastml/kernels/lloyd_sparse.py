@@ -1,0 +1,243 @@
+"""Lloyd's step and k-means++ for CSR rows and dense centres.
+
+Centres are laid out by column, ``columns[d, j] = −2 c_jd``: a stored value of a row adds to the
+scores of all centres at once, in one unit-stride loop. Rows must have no duplicate entries.
+"""
+
+import numpy as np
+
+from fastml._jit import kernel, parallel_kernel, prange
+from fastml.kernels.lloyd import INERTIA, LABELS, SUMS, clear_statistics
+
+
+@kernel
+def lay_out_columns(centers, columns, norms):
+    """Write −2 c transposed, and \\|c\\|²."""
+    n_centers, n_features = centers.shape
+    for j in range(n_centers):
+        norm = 0.0
+        for d in range(n_features):
+            value = np.float64(centers[j, d])
+            norm += value * value
+            columns[d, j] = -2.0 * value
+        norms[j] = norm
+
+
+@kernel(fused=True)
+def _score_row(data, indices, first, last, columns, norms, scores):
+    for j in range(norms.shape[0]):
+        scores[j] = norms[j]
+    for p in range(first, last):
+        value = data[p]
+        d = indices[p]
+        for j in range(norms.shape[0]):
+            scores[j] += value * columns[d, j]
+
+
+@kernel
+def squared_distance_csr(data, indices, first, last, centers, j, squared_norm):
+    """\\|x − c_j\\|²: Σ (x_d − c_jd)² over stored entries, Σ c_jd² over the others; in float64.
+
+    The second sum is \\|c_j\\|² less that over the stored entries: zero exactly for equal rows.
+    """
+    near = 0.0
+    stored = 0.0
+    for p in range(first, last):
+        c = np.float64(centers[j, indices[p]])
+        difference = np.float64(data[p]) - c
+        near += difference * difference
+        stored += c * c
+    total = near + (squared_norm - stored)
+    if total < 0.0:
+        total = 0.0
+    return total
+
+
+@kernel
+def squared_norms(centers, norms):
+    for j in range(centers.shape[0]):
+        norms[j] = 0.0
+        for d in range(centers.shape[1]):
+            norms[j] += np.float64(centers[j, d]) * np.float64(centers[j, d])
+
+
+@kernel
+def _sparse_chunk(
+    chunk,
+    rows_per_chunk,
+    what,
+    data,
+    indices,
+    indptr,
+    weights,
+    centers,
+    columns,
+    norms,
+    labels,
+    sums,
+    masses,
+    changed,
+    inertia,
+):
+    n_centers = centers.shape[0]
+    start = chunk * rows_per_chunk
+    stop = min(start + rows_per_chunk, labels.shape[0])
+    if what & LABELS:
+        scores = np.empty(n_centers, columns.dtype)
+        n_changed = 0
+        for i in range(start, stop):
+            _score_row(data, indices, indptr[i], indptr[i + 1], columns, norms, scores)
+            nearest = 0
+            for j in range(1, n_centers):
+                if scores[j] < scores[nearest]:
+                    nearest = j
+            if labels[i] != nearest:
+                labels[i] = nearest
+                n_changed += 1
+        changed[chunk] = n_changed
+    if what & SUMS:
+        clear_statistics(sums[chunk], masses[chunk])
+        for i in range(start, stop):
+            w = np.float64(weights[i])
+            masses[chunk, labels[i]] += w
+            for p in range(indptr[i], indptr[i + 1]):
+                sums[chunk, labels[i], indices[p]] += w * np.float64(data[p])
+    if what & INERTIA:
+        exact_norms = np.empty(n_centers, np.float64)
+        squared_norms(centers, exact_norms)
+        total = 0.0
+        for i in range(start, stop):
+            j = labels[i]
+            total += np.float64(weights[i]) * squared_distance_csr(
+                data, indices, indptr[i], indptr[i + 1], centers, j, exact_norms[j]
+            )
+        inertia[chunk] = total
+
+
+@parallel_kernel
+def sparse_lloyd_chunks(
+    n_chunks,
+    rows_per_chunk,
+    what,
+    data,
+    indices,
+    indptr,
+    weights,
+    centers,
+    columns,
+    norms,
+    labels,
+    sums,
+    masses,
+    changed,
+    inertia,
+):
+    """As `fastml.kernels.lloyd.lloyd_chunks`."""
+    for c in prange(n_chunks):
+        _sparse_chunk(
+            np.intp(c),
+            rows_per_chunk,
+            what,
+            data,
+            indices,
+            indptr,
+            weights,
+            centers,
+            columns,
+            norms,
+            labels,
+            sums,
+            masses,
+            changed,
+            inertia,
+        )
+
+
+@kernel
+def sparse_distances(data, indices, indptr, centers, distances):
+    """Distance of every row to every centre."""
+    n_centers = centers.shape[0]
+    norms = np.empty(n_centers, np.float64)
+    squared_norms(centers, norms)
+    for i in range(distances.shape[0]):
+        for j in range(n_centers):
+            distances[i, j] = np.sqrt(
+                squared_distance_csr(data, indices, indptr[i], indptr[i + 1], centers, j, norms[j])
+            )
+
+
+@kernel
+def sparse_distances_to_own_center(data, indices, indptr, centers, labels, distances):
+    """Squared distance of every row to its centre."""
+    norms = np.empty(centers.shape[0], np.float64)
+    squared_norms(centers, norms)
+    for i in range(labels.shape[0]):
+        j = labels[i]
+        distances[i] = squared_distance_csr(
+            data, indices, indptr[i], indptr[i + 1], centers, j, norms[j]
+        )
+
+
+@kernel
+def _sparse_seeding_chunk(
+    chunk,
+    rows_per_chunk,
+    data,
+    indices,
+    indptr,
+    weights,
+    candidates,
+    closest,
+    keep,
+    kept,
+    potentials,
+):
+    start = chunk * rows_per_chunk
+    stop = min(start + rows_per_chunk, closest.shape[0])
+    n_candidates = candidates.shape[0]
+    norms = np.empty(n_candidates, np.float64)
+    squared_norms(candidates, norms)
+    for t in range(n_candidates):
+        potentials[chunk, t] = 0.0
+    for i in range(start, stop):
+        nearest = closest[i]
+        for t in range(n_candidates):
+            distance = squared_distance_csr(
+                data, indices, indptr[i], indptr[i + 1], candidates, t, norms[t]
+            )
+            if nearest < distance:
+                distance = np.float64(nearest)
+            potentials[chunk, t] += np.float64(weights[i]) * distance
+            if keep:
+                kept[t, i] = distance
+
+
+@parallel_kernel
+def sparse_seeding_chunks(
+    n_chunks,
+    rows_per_chunk,
+    data,
+    indices,
+    indptr,
+    weights,
+    candidates,
+    closest,
+    keep,
+    kept,
+    potentials,
+):
+    """As `fastml.kernels.kmeans_plusplus.seeding_chunks`."""
+    for c in prange(n_chunks):
+        _sparse_seeding_chunk(
+            np.intp(c),
+            rows_per_chunk,
+            data,
+            indices,
+            indptr,
+            weights,
+            candidates,
+            closest,
+            keep,
+            kept,
+            potentials,
+        )

@@ -1,0 +1,148 @@
+"""Absolute error: the loss around the median of every prefix and suffix, by deletion.
+
+The node's targets are a linked list in ascending order. Rows are deleted in the order of the
+column; the median only ever moves to a neighbour or two, so a pass is linear, where heaps or search
+trees pay a logarithm for every insertion.
+"""
+
+import numpy as np
+
+from fastml._jit import kernel
+from fastml.kernels.exact_split import ROW, apart, respects
+
+SAME = 1e-12
+"""Losses that differ by less, relatively, are ties: the first of them counts."""
+
+
+@kernel
+def weighted_median(ys, ws):
+    """Weighted median of ascending values (the middle of two if the weights say so); its loss."""
+    n = ys.shape[0]
+    total = 0.0
+    for i in range(n):
+        total += ws[i]
+    below, i = 0.0, 0
+    while i < n - 1 and below + ws[i] < 0.5 * total:
+        below += ws[i]
+        i += 1
+    median = ys[i]
+    if i < n - 1 and below + ws[i] == 0.5 * total:
+        median = 0.5 * (ys[i] + ys[i + 1])
+    loss = 0.0
+    for j in range(n):
+        loss += ws[j] * abs(ys[j] - median)
+    return median, loss
+
+
+@kernel
+def median_pass(
+    entries, m, forward, drop_missing, places, ys, ws, before, after, losses, medians
+):  # fmt: skip
+    """Add to losses[p] the loss of the rows right (forward) or left of a split at p.
+
+    ``places[row]`` is the row's place among the node's targets ``ys`` with weights ``ws``.
+    Missing rows ``entries[m:]`` leave first if ``drop_missing``. medians[p] is the median.
+    """
+    n = entries.shape[0]
+    weight, total = 0.0, 0.0
+    for i in range(n):
+        before[i], after[i] = i - 1, i + 1
+        weight += ws[i]
+        total += ws[i] * ys[i]
+    middle, weight_below, sum_below = 0, 0.0, 0.0
+    n_dropped = n - m if drop_missing else 0
+    for step in range(n_dropped + m + 1):
+        # Balance, then note the loss, then delete the next row.
+        while middle < n and weight_below + ws[middle] < 0.5 * weight and after[middle] < n:
+            weight_below += ws[middle]
+            sum_below += ws[middle] * ys[middle]
+            middle = after[middle]
+        while before[middle] >= 0 and weight_below > 0.5 * weight:
+            middle = before[middle]
+            weight_below -= ws[middle]
+            sum_below -= ws[middle] * ys[middle]
+        done = step - n_dropped
+        if done >= 0:
+            p = done if forward else m - done
+            y, w = ys[middle], ws[middle]
+            above = weight - weight_below - w
+            losses[p] += (y * weight_below - sum_below) + (total - sum_below - w * y - y * above)
+            medians[p] = y
+            if weight_below + w == 0.5 * weight and after[middle] < n:
+                medians[p] = 0.5 * (y + ys[after[middle]])
+            elif weight_below == 0.5 * weight and before[middle] >= 0:
+                medians[p] = 0.5 * (y + ys[before[middle]])
+            if done == m:
+                break
+            row = np.intp(entries[done if forward else m - 1 - done] & ROW)
+        else:
+            row = np.intp(entries[m + step] & ROW)
+        place = np.intp(places[row])
+        w = ws[place]
+        weight -= w
+        total -= w * ys[place]
+        if place < middle:
+            weight_below -= w
+            sum_below -= w * ys[place]
+        elif place == middle:
+            if after[middle] < n:
+                middle = after[middle]
+            elif before[middle] >= 0:
+                middle = before[middle]
+                weight_below -= ws[middle]
+                sum_below -= ws[middle] * ys[middle]
+            else:  # nothing is left
+                weight, total, weight_below, sum_below = 0.0, 0.0, 0.0, 0.0
+                if done == m - 1:
+                    losses[m if forward else 0] += 0.0
+                    break
+                continue
+        a, b = before[place], after[place]
+        if a >= 0:
+            after[a] = b
+        if b < n:
+            before[b] = a
+
+
+@kernel
+def scan_medians(
+    entries, m, first, last, missing_left, limits, weights, unit, places, ys, ws, sign, bounds
+):  # fmt: skip
+    """Absolute error of all outputs: ``places``, ``ys``, ``ws`` have a row per output."""
+    n, min_leaf, min_weight, weight = entries.shape[0], limits[0], limits[1], limits[2]
+    left_losses, right_losses = np.zeros(m + 1), np.zeros(m + 1)
+    left_medians, right_medians = np.empty(m + 1), np.empty(m + 1)
+    before, after = np.empty(n, np.int32), np.empty(n, np.int32)
+    for o in range(ys.shape[0]):
+        forward = o >= 0  # not a literal: one compilation serves both passes
+        median_pass(
+            entries, m, forward, missing_left, places[o], ys[o], ws[o], before, after,
+            right_losses, right_medians,
+        )  # fmt: skip
+        median_pass(
+            entries, m, not forward, not missing_left, places[o], ys[o], ws[o], before, after,
+            left_losses, left_medians,
+        )  # fmt: skip
+    n_base, weight_left = 0, 0.0
+    if missing_left:
+        n_base = n - m
+        for q in range(m, n):
+            weight_left += 1.0 if unit else weights[np.intp(entries[q] & ROW)]
+    best, best_at = -np.inf, -1
+    for p in range(1, last + 1):
+        weight_left += 1.0 if unit else weights[np.intp(entries[p - 1] & ROW)]
+        n_left = n_base + p
+        if p < first or n_left < min_leaf or n - n_left < min_leaf:
+            continue
+        if weight_left < min_weight or weight - weight_left < min_weight:
+            continue
+        score = -left_losses[p] - right_losses[p]
+        if best_at < 0 or score > best + SAME * abs(best):
+            if p < m and not apart(entries[p - 1], entries[p]):
+                continue
+            if sign != 0 and not respects(
+                sign, bounds[0], bounds[1], left_medians[p], right_medians[p]
+            ):
+                continue
+            best, best_at = score, p
+    return best, best_at

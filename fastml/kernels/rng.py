@@ -1,0 +1,87 @@
+"""Random numbers inside kernels: one small generator per task, never one per thread.
+
+A task (a tree, an initialisation, a chunk of rows) owns a state array of one ``uint64``, made from
+a 64-bit seed that the wrapper drew from ``check_random_state``. So results do not depend on which
+thread runs which task. The generator is SplitMix64 (Steele, Lea and Flood, "Fast splittable
+pseudorandom number generators", OOPSLA 2014): a counter and a bijective mixer, period 2^64; streams
+of different seeds start at unrelated places of the cycle.
+"""
+
+import numpy as np
+
+from fastml._jit import kernel
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+@kernel
+def mix64(z):
+    """The finaliser: every output bit depends on every input bit."""
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@kernel
+def seed_stream(state, seed, task):
+    """Set ``state`` to the stream number ``task`` of ``seed`` (both uint64)."""
+    state[0] = mix64(seed + mix64(task + GOLDEN))
+
+
+@kernel
+def next_uint64(state):
+    state[0] += GOLDEN
+    return mix64(state[0])
+
+
+@kernel
+def next_float(state):
+    """Uniform on [0, 1), 53 bits."""
+    return np.float64(next_uint64(state) >> np.uint64(11)) * 1.1102230246251565e-16
+
+
+@kernel
+def next_below(state, n):
+    """Uniform integer in [0, n), 0 < n <= 2^32, by Lemire's multiplication (2019)."""
+    bound = np.uint64(n)
+    low_bits = np.uint64(0xFFFFFFFF)
+    product = (next_uint64(state) >> np.uint64(32)) * bound
+    if (product & low_bits) < bound:
+        threshold = (np.uint64(0x100000000) - bound) % bound
+        while (product & low_bits) < threshold:
+            product = (next_uint64(state) >> np.uint64(32)) * bound
+    return np.intp(product >> np.uint64(32))
+
+
+@kernel
+def shuffle(state, items):
+    """Fisher-Yates in place."""
+    for i in range(items.shape[0] - 1, 0, -1):
+        j = next_below(state, i + 1)
+        items[i], items[j] = items[j], items[i]
+
+
+@kernel
+def draw(state, pool, i):
+    """Swap a random item of ``pool[i:]`` to place i, and return it (a step of Fisher-Yates)."""
+    j = i + next_below(state, pool.shape[0] - i)
+    pool[i], pool[j] = pool[j], pool[i]
+    return pool[i]
+
+
+@kernel
+def sample_without_replacement(state, pool, n_draws):
+    """Move ``n_draws`` random items to the front of ``pool``."""
+    for i in range(n_draws):
+        draw(state, pool, i)
+
+
+@kernel
+def next_normal(state):
+    """Standard normal by Marsaglia's polar method (the other of the pair is dropped)."""
+    while True:
+        u = 2.0 * next_float(state) - 1.0
+        v = 2.0 * next_float(state) - 1.0
+        s = u * u + v * v
+        if 0.0 < s < 1.0:
+            return u * np.sqrt(-2.0 * np.log(s) / s)

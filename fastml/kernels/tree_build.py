@@ -1,0 +1,154 @@
+"""Balanced space partition: the frame that kd-trees and ball trees share.
+
+Points are cut at medians of the widest coordinate until `LEAF` are left. Every leaf but the last is
+full, so a node is known by its run of leaves [first, last): its points are rows
+[first LEAF, last LEAF), it is cut at leaf ``cut_leaf(first, last)``, and in depth-first numbering
+its children are ``node + 1`` and ``right_child(node, first, cut)``. Nothing of that is stored.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fastml._jit import kernel, parallel_kernel, prange
+
+LEAF = 16
+SAMPLE = 31  # keys that propose a pivot
+
+
+class Partition(NamedTuple):
+    """Arrays of a partition of n points into ``ceil(n / LEAF)`` leaves."""
+
+    order: np.ndarray  # (n,) original index of each row
+    rows: np.ndarray  # (n, d) the points in leaf order
+    low: np.ndarray  # (n_nodes, d) tight bounding boxes
+    high: np.ndarray
+    axis: np.ndarray  # (n_nodes,) coordinate that was cut, -1 for a leaf
+    smallest: np.ndarray  # (n_nodes,) smallest original index inside
+
+
+@kernel
+def cut_leaf(first, last):
+    return first + (last - first + 1) // 2
+
+
+@kernel
+def right_child(node, first, cut):
+    return node + 2 * (cut - first)
+
+
+@kernel
+def _swap(rows, order, i, j):
+    for k in range(rows.shape[1]):
+        rows[i, k], rows[j, k] = rows[j, k], rows[i, k]
+    order[i], order[j] = order[j], order[i]
+
+
+@kernel
+def _pivot(rows, axis, left, right, target, sample):
+    """A key whose rank is near ``target``: the matching quantile of an evenly spaced sample."""
+    n = right - left + 1
+    m = SAMPLE
+    if n < 256:
+        m = 3
+    step = n // m
+    for s in range(m):
+        key = rows[left + step // 2 + s * step, axis]
+        i = s
+        while i > 0 and sample[i - 1] > key:
+            sample[i] = sample[i - 1]
+            i -= 1
+        sample[i] = key
+    return sample[(target - left) * m // n]
+
+
+@kernel
+def select(rows, order, axis, left, right, target, sample):
+    """Reorder rows left..right so that those before ``target`` have keys <= those after (Hoare)."""
+    while right - left > 2:
+        pivot = _pivot(rows, axis, left, right, target, sample)
+        i = left
+        j = right
+        while i <= j:
+            while rows[i, axis] < pivot:
+                i += 1
+            while rows[j, axis] > pivot:
+                j -= 1
+            if i <= j:
+                _swap(rows, order, i, j)
+                i += 1
+                j -= 1
+        if target <= j:
+            right = j
+        elif target >= i:
+            left = i
+        else:
+            return
+    for i in range(left + 1, right + 1):
+        j = i
+        while j > left and rows[j - 1, axis] > rows[j, axis]:
+            _swap(rows, order, j - 1, j)
+            j -= 1
+
+
+@kernel
+def _bound(tree, node, start, stop):
+    """Tight box and smallest index of rows start..stop; returns the widest coordinate."""
+    rows, order = tree.rows, tree.order
+    low, high = tree.low[node], tree.high[node]
+    for k in range(rows.shape[1]):
+        low[k] = rows[start, k]
+        high[k] = rows[start, k]
+    smallest = order[start]
+    for i in range(start + 1, stop):
+        for k in range(rows.shape[1]):
+            value = rows[i, k]
+            if value < low[k]:
+                low[k] = value
+            if value > high[k]:
+                high[k] = value
+        if order[i] < smallest:
+            smallest = order[i]
+    tree.smallest[node] = smallest
+    widest = 0
+    for k in range(1, rows.shape[1]):
+        if high[k] - low[k] > high[widest] - low[widest]:
+            widest = k
+    return widest
+
+
+@kernel
+def _build_from(tree, node, first, last, whole_subtree):
+    n = tree.rows.shape[0]
+    sample = np.empty(SAMPLE, tree.rows.dtype)
+    stack = np.empty((64, 3), np.intp)
+    stack[0, 0], stack[0, 1], stack[0, 2] = node, first, last
+    size = 1
+    while size > 0:
+        size -= 1
+        node, first, last = stack[size, 0], stack[size, 1], stack[size, 2]
+        start, stop = first * LEAF, min(last * LEAF, n)
+        axis = _bound(tree, node, start, stop)
+        if last - first == 1:
+            tree.axis[node] = -1
+            continue
+        tree.axis[node] = axis
+        cut = cut_leaf(first, last)
+        if tree.low[node, axis] < tree.high[node, axis]:
+            select(tree.rows, tree.order, axis, start, stop - 1, cut * LEAF, sample)
+        if whole_subtree:
+            stack[size, 0], stack[size, 1], stack[size, 2] = node + 1, first, cut
+            size += 1
+            stack[size, 0], stack[size, 1], stack[size, 2] = (
+                right_child(node, first, cut),
+                cut,
+                last,
+            )
+            size += 1
+
+
+@parallel_kernel
+def build_nodes(tree, tasks, whole_subtree):
+    """Cut the nodes ``tasks`` = rows of (node, first leaf, last leaf), or all below them."""
+    for c in prange(tasks.shape[0]):
+        _build_from(tree, tasks[c, 0], tasks[c, 1], tasks[c, 2], whole_subtree)

@@ -1,0 +1,234 @@
+"""Ward's hierarchy from centroids: a nearest-neighbour chain without a distance matrix.
+
+    d(A, B)² = 2 |A| |B| / (|A| + |B|) · |c_A - c_B|²
+
+needs sizes and centroids only: n d numbers instead of n² / 2, and most of the time goes into
+squared distances of one point to all, by columns of a (d, n) panel. Slots, remembered neighbours
+and compaction are as in `fastml.kernels.linkage`.
+"""
+
+import numpy as np
+
+from fastml._jit import kernel, parallel_kernel, prange
+from fastml.kernels.linkage import ACTIVE, CHAIN, CLOCK, INFINITE, INFINITE_BITS, MERGED, WIDTH
+from fastml.kernels.metrics import SQEUCLIDEAN
+from fastml.kernels.mst import BLOCK, panel_rdists
+
+
+@kernel
+def _ward_block(panel, sizes, blocked, start, stop, point, size, values, bits):
+    """Squared Ward distances of a cluster to slots start..stop; returns the least, as bits."""
+    panel_rdists(SQEUCLIDEAN, panel, start, stop, point, values)
+    others, barred = sizes[start:stop], blocked[start:stop]
+    for j in range(stop - start):
+        other = others[j]
+        values[j] = values[j] * (2.0 * size * other / (size + other)) + barred[j]
+    least = INFINITE_BITS
+    for j in range(stop - start):
+        if bits[j] < least:
+            least = bits[j]
+    return least
+
+
+@kernel
+def _index_of(bits, n, value):
+    for j in range(n):
+        if bits[j] == value:
+            return j
+    return 0
+
+
+@kernel
+def _nearest_chunk(first, last, panel, sizes, blocked, near, near_distance):
+    """Nearest neighbours of slots first..last, all at once: a block of columns serves all."""
+    n = panel.shape[1]
+    values = np.empty(BLOCK)
+    bits = values.view(np.int64)
+    point = np.empty(panel.shape[0])
+    for start in range(0, n, BLOCK):
+        stop = min(start + BLOCK, n)
+        for i in range(first, last):
+            for k in range(panel.shape[0]):
+                point[k] = panel[k, i]
+            least = _ward_block(panel, sizes, blocked, start, stop, point, sizes[i], values, bits)
+            if start <= i < stop:  # the nearest but itself
+                values[i - start] = INFINITE
+                least = INFINITE_BITS
+                for j in range(stop - start):
+                    if bits[j] < least:
+                        least = bits[j]
+            where = -1
+            if least < INFINITE_BITS:
+                where = _index_of(bits, stop - start, least)
+            if where >= 0 and values[where] < near_distance[i]:
+                near_distance[i] = values[where]
+                near[i] = start + where
+
+
+@parallel_kernel
+def nearest_of_all(first, last, n_rows, panel, sizes, blocked, near, near_distance):
+    """Nearest neighbours of slots first..last."""
+    for c in prange((last - first + n_rows - 1) // n_rows):
+        start = first + np.intp(c) * n_rows
+        stop = min(start + n_rows, last)
+        _nearest_chunk(start, stop, panel, sizes, blocked, near, near_distance)
+
+
+@kernel
+def _nearest_of(panel, sizes, blocked, width, i, point, values, bits, kept, near, near_distance):
+    """Nearest neighbour of slot i; blocks are kept so that its index can be found afterwards."""
+    for k in range(panel.shape[0]):
+        point[k] = panel[k, i]
+    blocked[i] = INFINITE
+    best = INFINITE_BITS
+    where = 0
+    for start in range(0, width, BLOCK):
+        stop = min(start + BLOCK, width)
+        least = _ward_block(panel, sizes, blocked, start, stop, point, sizes[i], values, bits)
+        if least < best:
+            best = least
+            where = start
+            for j in range(stop - start):
+                kept[j] = bits[j]
+    blocked[i] = 0.0
+    if best < INFINITE_BITS:
+        near[i] = where + _index_of(kept, min(BLOCK, width - where), best)
+    else:  # overflow: anything alive
+        j = 0
+        while j == i or blocked[j] != 0.0:
+            j += 1
+        near[i] = j
+    near_distance[i] = np.int64(best).view(np.float64)
+
+
+@kernel
+def _ward_distance(panel, sizes, a, b):
+    total = 0.0
+    for k in range(panel.shape[0]):
+        gap = panel[k, a] - panel[k, b]
+        total += gap * gap
+    return total * (2.0 * sizes[a] * sizes[b] / (sizes[a] + sizes[b]))
+
+
+@kernel
+def _compact(panel, slots, state, moved):
+    """Close the gaps that dead slots leave."""
+    sizes, blocked, leaf, near, near_distance, seen, born, chain = (
+        slots.sizes,
+        slots.blocked,
+        slots.leaf,
+        slots.near,
+        slots.near_distance,
+        slots.seen,
+        slots.born,
+        slots.chain,
+    )
+    width = state[WIDTH]
+    n = 0
+    for i in range(width):
+        moved[i] = -1
+        if blocked[i] == 0.0:
+            moved[i] = n
+            n += 1
+    for k in range(panel.shape[0]):
+        for i in range(width):
+            if moved[i] >= 0:
+                panel[k, moved[i]] = panel[k, i]
+    for i in range(width):
+        j = moved[i]
+        if j >= 0:
+            sizes[j] = sizes[i]
+            blocked[j] = 0.0
+            leaf[j] = leaf[i]
+            near_distance[j] = near_distance[i]
+            born[j] = born[i]
+            seen[j] = seen[i] if moved[near[i]] >= 0 else -1
+            near[j] = moved[near[i]] if moved[near[i]] >= 0 else 0
+    for c in range(state[CHAIN]):
+        chain[c] = moved[chain[c]]
+    state[WIDTH] = n
+
+
+@kernel
+def _merge(panel, slots, state, a, b, distance, merges, heights):
+    sizes, blocked, leaf, seen, born = (
+        slots.sizes,
+        slots.blocked,
+        slots.leaf,
+        slots.seen,
+        slots.born,
+    )
+    step = state[MERGED]
+    merges[step, 0] = leaf[b]
+    merges[step, 1] = leaf[a]
+    heights[step] = distance
+    share = sizes[b] / (sizes[a] + sizes[b])
+    for k in range(panel.shape[0]):
+        # In this form the centroid of equal points is that point, to the bit.
+        panel[k, a] += (panel[k, b] - panel[k, a]) * share
+    sizes[a] += sizes[b]
+    blocked[b] = INFINITE
+    state[CLOCK] += 1
+    seen[a] = -1
+    born[a] = state[CLOCK]
+    state[MERGED] += 1
+    state[ACTIVE] -= 1
+
+
+@kernel
+def ward_merges(panel, slots, state, moved, merges, heights, budget):
+    """Merge along nearest-neighbour chains until done or ``budget`` slots have been read."""
+    sizes, blocked, near, near_distance, seen, born, chain = (
+        slots.sizes,
+        slots.blocked,
+        slots.near,
+        slots.near_distance,
+        slots.seen,
+        slots.born,
+        slots.chain,
+    )
+    values = np.empty(BLOCK)
+    bits = values.view(np.int64)
+    kept = np.empty(BLOCK, np.int64)
+    point = np.empty(panel.shape[0])
+    while state[ACTIVE] > 1 and budget > 0:
+        if 4 * state[WIDTH] >= 5 * state[ACTIVE] + 64:
+            _compact(panel, slots, state, moved)
+        if state[CHAIN] == 0:
+            first = 0
+            while blocked[first] != 0.0:
+                first += 1
+            chain[0] = first
+            state[CHAIN] = 1
+        length = state[CHAIN]
+        top = chain[length - 1]
+        j = near[top]
+        if seen[top] < 0 or blocked[j] != 0.0 or born[j] > seen[top]:
+            _nearest_of(
+                panel,
+                sizes,
+                blocked,
+                state[WIDTH],
+                top,
+                point,
+                values,
+                bits,
+                kept,
+                near,
+                near_distance,
+            )
+            seen[top] = state[CLOCK]
+            budget -= state[WIDTH]
+        if length > 1:
+            before = chain[length - 2]
+            distance = _ward_distance(panel, sizes, before, top)
+            # Rounding must not let the chain pass its last link by: merge at almost equal, too.
+            if distance <= near_distance[top] * (1.0 + 1e-14) or near[top] == before:
+                state[CHAIN] = length - 2
+                a, b = max(before, top), min(before, top)
+                _merge(panel, slots, state, a, b, distance, merges, heights)
+                budget -= panel.shape[0]
+                continue
+        chain[length] = near[top]
+        state[CHAIN] = length + 1
+    return state[ACTIVE]

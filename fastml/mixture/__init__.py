@@ -1,0 +1,5 @@
+"""Mixture models by expectation maximisation."""
+
+from fastml.mixture._gaussian_mixture import GaussianMixture
+
+__all__ = ["GaussianMixture"]

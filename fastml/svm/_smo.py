@@ -1,0 +1,319 @@
+"""The dual problem of all support vector machines, and its solution (see `kernels.smo`).
+
+A problem whose kernel matrix is small is solved on the whole matrix. A larger one by rounds: take
+the variables that violate the optimality conditions most, compute their kernel rows (kept in a
+cache of bounded size), solve the small problem between them, and correct v = t - K β of all rows.
+If that takes long, working sets grow to hold all support vectors: what is left out is shrunk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fastml._threads import effective_n_threads, single_threaded_blas
+from fastml.kernels.kernel_rows import weighted_rows
+from fastml.kernels.smo import FAR, smo_steps, solve_problems
+from fastml.svm._sources import DenseSource
+
+WHOLE = 2560
+"""Up to so many rows the whole kernel matrix is computed at once."""
+
+WORKING_SET = 1024
+KEPT = 0.75
+"""Share of a working set that stays for the next round."""
+
+INNER = 0.15
+"""A small problem is solved to this share of the gap that the round began with."""
+
+STEPS_PER_CALL = 200_000
+"""Steps between returns to Python, so that Ctrl-C is heard within two seconds."""
+
+MOST_STEPS = 10_000_000
+"""Where max_iter=-1 gives up (LIBSVM's limit, for kernels that are not positive semidefinite)."""
+
+COLUMNS = 2048
+BATCH = 512
+"""Kernel rows computed and used at once."""
+
+EARLY = 16
+"""Rounds before working sets grow to hold all support vectors."""
+
+
+@dataclass
+class Dual:
+    """min ½ β'K β - target'β, lower <= β <= upper, Σ β as at the start.
+
+    Variables number one or two per row; segments meet at ``split``, and with ``grouped`` the sum is
+    kept within each of them.
+    """
+
+    rows: np.ndarray
+    target: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    beta: np.ndarray
+    split: int
+    grouped: bool = False
+
+    @property
+    def doubled(self) -> bool:
+        return self.target.size > self.rows.size
+
+
+@dataclass
+class Solution:
+    """β, v = target - K β, steps taken, whether the gap came below tol, and the gap."""
+
+    beta: np.ndarray
+    v: np.ndarray
+    steps: int
+    converged: bool
+    gap: float
+
+
+def step_limit(max_iter: int, n_variables: int) -> int:
+    return max_iter if max_iter >= 0 else max(MOST_STEPS, 100 * n_variables)
+
+
+def solve(source, duals, *, tol, max_iter, cache_bytes, n_jobs, report=None) -> list[Solution]:
+    """Solve problems over one ``source`` of kernel values; ``report(steps, gap)`` is told."""
+    small = [dual for dual in duals if dual.rows.size <= WHOLE]
+    solutions = {}
+    if isinstance(source, DenseSource) and source.dtype == np.float64 and small:
+        found = _solve_small(source, small, tol, max_iter, cache_bytes, n_jobs, report)
+        solutions = {id(dual): solution for dual, solution in zip(small, found)}
+    for dual in duals:
+        if id(dual) not in solutions:
+            limit = step_limit(max_iter, dual.target.size)
+            solver = _solve_whole if dual.rows.size <= WHOLE else _solve_by_rounds
+            solutions[id(dual)] = solver(source, dual, tol, limit, cache_bytes, n_jobs, report)
+    return [solutions[id(dual)] for dual in duals]
+
+
+def _solve_small(source, duals, tol, max_iter, cache_bytes, n_jobs, report) -> list[Solution]:
+    """Many small problems, each serial on its whole matrix, side by side."""
+    rows = np.concatenate([dual.rows for dual in duals])
+    target, lower, upper, beta = (
+        np.concatenate([getattr(dual, name) for dual in duals])
+        for name in ("target", "lower", "upper", "beta")
+    )
+    sizes = np.array([dual.rows.size for dual in duals])
+    row_starts = np.concatenate([[0], np.cumsum(sizes)])
+    starts = np.concatenate([[0], np.cumsum([dual.target.size for dual in duals])])
+    splits = np.array([dual.split for dual in duals])
+    v = np.empty_like(target)
+    steps, gaps = np.zeros(sizes.size, dtype=np.intp), np.zeros(sizes.size)
+    largest = int(sizes.max())
+    count = int(min(sizes.size, 64, max(1, min(cache_bytes, 2**27) // (8 * largest**2))))
+    matrices = np.empty((count, largest**2))
+    problem = (rows, row_starts, starts, splits, duals[0].grouped, target, lower, upper, beta, v)
+    solutions = []
+    for begin in range(0, sizes.size, count):
+        end = min(begin + count, sizes.size)
+        values = float((sizes[begin:end] ** 2).sum())
+        n_threads = effective_n_threads(n_jobs, work=values * source.operations() / 2)
+        allowed = max(1000, STEPS_PER_CALL // (end - begin))
+        if max_iter >= 0:
+            allowed = min(allowed, max_iter)
+        with single_threaded_blas():
+            solve_problems(
+                begin,
+                end,
+                matrices,
+                *source.arguments,
+                source.width,
+                *problem,
+                tol,
+                allowed,
+                steps,
+                gaps,
+                n_threads=n_threads if end - begin > 1 else 1,
+            )
+        for p in range(begin, end):
+            own = slice(starts[p], starts[p + 1])
+            done, gap = int(steps[p]), float(gaps[p])
+            found = Solution(beta[own], v[own], done, gap < tol, gap)
+            limit = step_limit(max_iter, duals[p].target.size)
+            if not found.converged and done < limit:
+                n = sizes[p]
+                K = matrices[p - begin, : n * n].reshape(n, n)
+                found = steps_on_matrix(K, duals[p], beta[own], v[own], tol, limit - done, report)
+                found.steps += done
+            elif report is not None:
+                report(done, gap)
+            solutions.append(found)
+    return solutions
+
+
+def _solve_whole(source, dual, tol, limit, cache_bytes, n_jobs, report) -> Solution:
+    K = source.block(dual.rows, n_jobs)
+    v = dual.target.copy()
+    beta = dual.beta.copy()
+    if beta.any():
+        v -= _per_variable(K @ _per_row(beta, dual), dual)
+    return steps_on_matrix(K, dual, beta, v, tol, limit, report)
+
+
+def steps_on_matrix(K, dual, beta, v, tol, limit, report=None) -> Solution:
+    diagonal = K.diagonal().astype(np.float64)
+    gains = np.empty(v.size)
+    bounds = (dual.lower, dual.upper, dual.split, dual.grouped)
+    steps = 0
+    while True:
+        allowed = min(STEPS_PER_CALL, limit - steps)
+        done, gap = smo_steps(K, diagonal, *bounds, beta, v, gains, tol, allowed)
+        steps += done
+        if report is not None:
+            report(steps, gap)
+        if gap < tol or steps >= limit:
+            return Solution(beta, v, steps, gap < tol, gap)
+
+
+def _per_row(values, dual):
+    """Sum of the variables of each row."""
+    n = dual.rows.size
+    return values[:n] + values[n:] if dual.doubled else values
+
+
+def _per_variable(values, dual):
+    return np.tile(values, 2) if dual.doubled else values
+
+
+# ---------------------------------------------------------------------------- rounds
+
+
+class RowCache:
+    """Kernel rows in a fixed number of slots; the row not used for longest makes room."""
+
+    def __init__(self, source, rows, cache_bytes, at_least, n_jobs):
+        n = rows.size
+        slots = min(n, max(at_least, int(cache_bytes // (n * source.dtype.itemsize))))
+        self.source, self.rows, self.n_jobs = source, rows, n_jobs
+        self.values = np.empty((slots, n), dtype=source.dtype)
+        self.slot_of = np.full(n, -1)
+        self.owner = np.full(slots, -1)
+        self.last_use = np.full(slots, -1)
+        self.round = 0
+
+    def slots(self, wanted):
+        """Slots of the rows ``wanted``, computed if they are not there."""
+        self.round += 1
+        found = self.slot_of[wanted]
+        self.last_use[found[found >= 0]] = self.round
+        missing = wanted[found < 0]
+        if missing.size:
+            free = np.argsort(self.last_use, kind="stable")[: missing.size]
+            evicted = self.owner[free]
+            self.slot_of[evicted[evicted >= 0]] = -1
+            self.owner[free] = missing
+            self.slot_of[missing] = free
+            self.last_use[free] = self.round
+            self.source.fill(self.rows[missing], free, self.rows, self.values, self.n_jobs)
+        return self.slot_of[wanted]
+
+
+def _solve_by_rounds(source, dual, tol, limit, cache_bytes, n_jobs, report) -> Solution:
+    n, m = dual.rows.size, dual.target.size
+    most = int(np.sqrt(cache_bytes / source.dtype.itemsize / 2))
+    most = min(n, max(WORKING_SET, most))
+    cache = RowCache(source, dual.rows, cache_bytes, BATCH, n_jobs)
+    beta, v = dual.beta.copy(), dual.target.copy()
+    _correct(v, cache, np.flatnonzero(_per_row(beta, dual)), _per_row(beta, dual), n_jobs)
+    steps, working, rounds = 0, np.empty(0, dtype=np.intp), 0
+    while True:
+        rising = np.where(beta < dual.upper, v, -FAR)
+        sinking = np.where(beta > dual.lower, v, FAR)
+        gap = _gap(rising, sinking, dual)
+        if report is not None:
+            report(steps, gap)
+        if gap < tol or steps >= limit:
+            return Solution(beta, v, steps, gap < tol, gap)
+        working = _choose(rising, sinking, beta, working, most if rounds >= EARLY else 0, dual)
+        rounds += 1
+        K = np.empty((working.size, working.size), dtype=source.dtype)
+        own = dual.rows[working]
+        source.fill(own, np.arange(working.size), own, K, n_jobs)
+        variables = np.concatenate([working, working + n]) if m > n else working
+        split = working.size if m > n else int(np.searchsorted(working, dual.split))
+        small = Dual(
+            working,
+            v[variables],
+            dual.lower[variables],
+            dual.upper[variables],
+            beta[variables],
+            split,
+            dual.grouped,
+        )
+        aim = max(0.5 * tol, INNER * gap)
+        found = steps_on_matrix(K, small, small.beta.copy(), small.target, aim, limit - steps)
+        steps += found.steps
+        beta[variables] = found.beta
+        change = np.zeros(n)
+        change[working] = _per_row(found.beta - small.beta, small)
+        changed = np.flatnonzero(change)
+        if not changed.size:
+            return Solution(beta, v, steps, False, gap)
+        _correct(v, cache, changed, change, n_jobs)
+
+
+def _correct(v, cache, changed, change, n_jobs):
+    """v -= K' change, by batches of kernel rows."""
+    n = change.size
+    correction = np.empty(n)
+    known = cache.slot_of[changed] >= 0  # those first, before others take their slots
+    changed = np.concatenate([changed[known], changed[~known]])
+    for start in range(0, changed.size, BATCH):
+        batch = changed[start : start + BATCH]
+        slots = cache.slots(batch)
+        n_threads = effective_n_threads(n_jobs, work=float(slots.size) * n)
+        weighted_rows(cache.values, slots, change[batch], COLUMNS, correction, n_threads=n_threads)
+        v[:n] -= correction
+        if v.size > n:
+            v[n:] -= correction
+
+
+def _gap(rising, sinking, dual) -> float:
+    if not dual.grouped:
+        return float(rising.max() - sinking.min())
+    parts = (slice(0, dual.split), slice(dual.split, None))
+    return float(max(rising[p].max() - sinking[p].min() for p in parts))
+
+
+def _choose(rising, sinking, beta, previous, most, dual):
+    """The next working set, as sorted row positions: free variables, other support vectors if
+    ``most`` rows have room for them, and the worst violators."""
+    n = dual.rows.size
+    free = (beta > dual.lower) & (beta < dual.upper)
+    used = beta != 0.0
+    if dual.doubled:
+        free = free[:n] | free[n:]
+        used = used[:n] | used[n:]
+    size = min(WORKING_SET, n)
+    rank = np.full(n, 3)
+    rank[previous] = 2
+    if most:
+        size = min(most, max(size, np.count_nonzero(used) * 4 // 3))
+        rank[used] = 1
+        rank[free] = 0
+    else:
+        rank[previous[used[previous]]] = 1
+        rank[previous[free[previous]]] = 0
+    kept = np.argsort(rank, kind="stable")[: int(KEPT * size)]
+    taken = np.zeros(n, dtype=bool)
+    taken[kept[rank[kept] < 3]] = True
+    n_kept = np.count_nonzero(taken)
+    hidden = _per_variable(taken, dual)
+    rising = np.where(hidden, -FAR, rising)
+    sinking = np.where(hidden, FAR, sinking)
+    parts = [slice(0, dual.split), slice(dual.split, None)] if dual.grouped else [slice(None)]
+    share = max(1, (size - n_kept) // (2 * len(parts)))
+    for part in parts:
+        start = part.start or 0
+        for score in (-rising[part], sinking[part]):
+            count = min(share, score.size)
+            best = np.argpartition(score, count - 1)[:count]
+            best = best[score[best] < FAR]
+            taken[(best + start) % n] = True
+    return np.flatnonzero(taken)

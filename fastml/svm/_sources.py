@@ -1,0 +1,136 @@
+"""Where kernel values come from: dot products of dense rows, a matrix, or any named kernel."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+
+from fastml._threads import effective_n_threads, single_threaded_blas
+from fastml._validation import kernel_view
+from fastml.kernels import kernel_rows
+from fastml.kernels.gram import COSINE_SIMILARITY, POLYNOMIAL, RBF, SIGMOID
+
+FORMS = {
+    "linear": kernel_rows.LINEAR,
+    "poly": POLYNOMIAL,
+    "rbf": RBF,
+    "sigmoid": SIGMOID,
+    "cosine": COSINE_SIMILARITY,
+    "precomputed": kernel_rows.TAKEN,
+}
+"""Kernels of dense rows that are functions of dot products, and the matrix itself."""
+
+KERNELS = (*FORMS, "laplacian")
+
+
+class Kernel(NamedTuple):
+    """A kernel and its parameters; ``name`` may be a function of two rows under ``njit``."""
+
+    name: Any
+    gamma: float = 0.0
+    coef0: float = 0.0
+    degree: int = 3
+
+    def matrix(self, X, Y, n_jobs) -> np.ndarray:
+        """K(X, Y), dense or CSR rows, any kernel."""
+        from fastml.metrics._kernel_matrix import _WITH_THREADS, KERNEL_PARAMS
+        from fastml.metrics._named import callable_matrix
+
+        if callable(self.name):
+            return np.asarray(callable_matrix(self.name, X, Y, n_jobs=n_jobs), dtype=np.float64)
+        if self.name == "linear":
+            with single_threaded_blas():
+                product = X @ Y.T
+            return product.toarray() if issparse(product) else np.asarray(product)
+        known = KERNEL_PARAMS[self.name]
+        parameters = {key: value for key, value in self._asdict().items() if key in known}
+        return _WITH_THREADS[self.name](X, Y, n_jobs=n_jobs, **parameters)
+
+
+def by_dots(X, kernel: Kernel) -> bool:
+    return isinstance(kernel.name, str) and kernel.name in FORMS and not issparse(X)
+
+
+def norms_for(name: str, X: np.ndarray) -> np.ndarray:
+    """What the kernel needs to know of each row besides dot products."""
+    if name not in ("rbf", "cosine"):
+        return np.zeros(X.shape[0], dtype=X.dtype)
+    squares = np.einsum("ij,ij->i", X, X)
+    if name == "rbf":
+        return squares
+    norms = np.sqrt(squares)
+    return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+
+
+class DenseSource:
+    """K between rows of one dense matrix; all arithmetic in ``dtype``."""
+
+    def __init__(self, X, kernel: Kernel, dtype=np.float64):
+        self.dtype = np.dtype(dtype)
+        if self.dtype == np.float32 and kernel.name == "rbf":
+            X = X - X.mean(axis=0)  # distances stay, norms become small
+        self.X = kernel_view(X, self.dtype)
+        self.width = int(min(1024, max(16, 2**17 // max(1, X.shape[1]))))
+        squares = kernel_view(norms_for(kernel.name, self.X), self.dtype)
+        parameters = (self.dtype.type(kernel.gamma), float(kernel.coef0), int(kernel.degree))
+        self.arguments = (FORMS[kernel.name], self.X, squares, *parameters)
+        self.taken = kernel.name == "precomputed"
+
+    def operations(self) -> float:
+        """Per kernel value, in multiply-adds."""
+        return 2.0 if self.taken else 8.0 + self.X.shape[1] / 4
+
+    def fill(self, chosen, slots, rows, out, n_jobs):
+        """out[slots] = K of the ``chosen`` rows with all of ``rows``."""
+        work = float(chosen.size) * rows.size * self.operations()
+        n_threads = effective_n_threads(n_jobs, work=work)
+        with single_threaded_blas():
+            kernel_rows.kernel_rows(
+                *self.arguments, chosen, slots, rows, self.width, out, n_threads=n_threads
+            )
+
+
+class AnySource:
+    """K between rows of any matrix, by whole blocks: CSR rows, and kernels without dot products."""
+
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, X, kernel: Kernel):
+        self.X, self.kernel = X, kernel
+
+    def fill(self, chosen, slots, rows, out, n_jobs):
+        out[slots] = self.kernel.matrix(self.X[chosen], self.X[rows], n_jobs)
+
+    def block(self, rows, n_jobs):
+        X = self.X[rows]
+        return np.ascontiguousarray(self.kernel.matrix(X, X, n_jobs), dtype=np.float64)
+
+
+SINGLE = 3e-8
+"""Rounding of float32 kernel values, relative (root mean square)."""
+
+
+def single_precision_will_do(X, kernel: Kernel, largest: float, n: int, tol: float) -> bool:
+    """Whether float32 kernel values keep v = t - K β right to a tenth of tol.
+
+    Their errors are independent: Σ β_j δ_j is about C √n δ, and δ grows with the squared norms that
+    cancel in |x - y|².
+    """
+    if kernel.name != "rbf":
+        return False
+    scale = 1.0 + kernel.gamma * float(X.var(axis=0).sum())
+    return largest * np.sqrt(n) * SINGLE * scale < 0.1 * tol
+
+
+def make_source(X, kernel: Kernel, *, largest, n_problem, tol, cache_bytes, by_rounds, n_jobs):
+    """The source for rows X; ``largest`` is the largest bound of β."""
+    if by_dots(X, kernel):
+        single = by_rounds and single_precision_will_do(X, kernel, largest, n_problem, tol)
+        return DenseSource(X, kernel, np.float32 if single else np.float64)
+    source = AnySource(X, kernel)
+    n = X.shape[0]
+    if 8.0 * n * n <= cache_bytes:
+        return DenseSource(source.block(np.arange(n), n_jobs), Kernel("precomputed"))
+    return source

@@ -1,0 +1,431 @@
+"""What all decision trees share: checks, rules in absolute numbers, growth, prediction."""
+
+from __future__ import annotations
+
+from abc import ABCMeta, abstractmethod
+from math import ceil
+from numbers import Integral, Real
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, MultiOutputMixin, _fit_context, clone
+from sklearn.utils import Bunch, check_random_state, metadata_routing
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils.validation import (
+    _assert_all_finite_element_wise,
+    _check_n_features,
+    _check_sample_weight,
+    assert_all_finite,
+    check_is_fitted,
+    validate_data,
+)
+
+from fastml._threads import effective_n_threads
+from fastml.kernels.tree_nodes import (
+    ABSOLUTE_ERROR,
+    ENTROPY,
+    ERROR,
+    GINI,
+    POISSON,
+    SQUARED_ERROR,
+)
+from fastml.tree._grow import MAX_CATEGORIES, Options, grow, presort
+from fastml.tree._pruning import pruned, pruning_path
+
+CRITERIA = {
+    "gini": GINI,
+    "entropy": ENTROPY,
+    "log_loss": ENTROPY,
+    "error": ERROR,
+    "squared_error": SQUARED_ERROR,
+    "friedman_mse": SQUARED_ERROR,
+    "poisson": POISSON,
+    "absolute_error": ABSOLUTE_ERROR,
+}
+"""Friedman's improvement ranks splits as squared error does: they differ by a constant factor."""
+
+
+class BaseDecisionTree(MultiOutputMixin, BaseEstimator, metaclass=ABCMeta):
+    """Base of the four trees."""
+
+    __metadata_request__predict = {"check_input": metadata_routing.UNUSED}
+    __metadata_request__fit = {"check_input": metadata_routing.UNUSED}
+
+    _parameter_constraints: dict = {
+        "splitter": [StrOptions({"best", "random"})],
+        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "min_samples_split": [
+            Interval(Integral, 2, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="right"),
+        ],
+        "min_samples_leaf": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="neither"),
+        ],
+        "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
+        "max_features": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="right"),
+            StrOptions({"sqrt", "log2"}),
+            None,
+        ],
+        "random_state": ["random_state"],
+        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
+        "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
+        "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
+        "monotonic_cst": ["array-like", None],
+        "categorical_features": ["array-like", None],
+        "n_jobs": [Integral, None],
+    }
+
+    @abstractmethod
+    def __init__(self):
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------ fitting
+
+    def _fit(self, X, y, sample_weight=None, check_input=True):
+        classify = CRITERIA[self.criterion] <= ERROR
+        if check_input:
+            X, y = validate_data(
+                self,
+                X,
+                y,
+                validate_separately=(
+                    {"dtype": np.float32, "accept_sparse": "csr", "ensure_all_finite": False},
+                    {"ensure_2d": False, "dtype": None},
+                ),
+            )
+            self._check_finite(X)
+            if self.criterion == "poisson":
+                self._check_counts(y)
+        if issparse(X):
+            X = X.toarray()
+        X = np.ascontiguousarray(X, dtype=np.float32)
+        n_samples, self.n_features_in_ = X.shape
+        y = np.atleast_1d(y)
+        if y.ndim == 1:
+            y = y.reshape(-1, 1)
+        self.n_outputs_ = y.shape[1]
+        if len(y) != n_samples:
+            raise ValueError(
+                f"Number of labels={len(y)} does not match number of samples={n_samples}"
+            )
+        classes = values = n_classes = class_weights = None
+        if classify:
+            classes, n_classes, class_weights = self._encode(y)
+        else:
+            values = np.ascontiguousarray(y.T, dtype=np.float64)
+        weights = self._weights(sample_weight, class_weights, X)
+        options = self._options(X, weights, n_classes)
+        random_state = check_random_state(self.random_state)
+        n_threads = effective_n_threads(self.n_jobs, X.size * 16.0)
+        tree, _ = grow(
+            presort(X, n_threads),
+            options,
+            classes=classes,
+            n_classes=n_classes,
+            values=values,
+            weights=weights,
+            seed=int(random_state.randint(0, 2**31 - 1)),
+            n_threads=n_threads,
+        )
+        if self.ccp_alpha > 0.0:
+            tree = pruned(tree, self.ccp_alpha)
+        self.tree_ = tree
+        if classify and self.n_outputs_ == 1:
+            self.n_classes_ = self.n_classes_[0]
+            self.classes_ = self.classes_[0]
+        be_found_by_scikit_learn(type(self))
+        return self
+
+    def _check_finite(self, X):
+        """Missing values are allowed in dense arrays, infinite ones nowhere."""
+        names = {"estimator_name": type(self).__name__, "input_name": "X"}
+        if issparse(X) or not self._allows_missing():
+            assert_all_finite(X, **names)
+            return
+        with np.errstate(over="ignore"):
+            total = np.sum(X)
+        if not np.isfinite(total):
+            _assert_all_finite_element_wise(X, xp=np, allow_nan=True, **names)
+
+    def _allows_missing(self) -> bool:
+        return self.__sklearn_tags__().input_tags.allow_nan
+
+    @staticmethod
+    def _check_counts(y):
+        if np.any(y < 0):
+            raise ValueError(
+                "Some value(s) of y are negative which is not allowed for Poisson regression."
+            )
+        if np.sum(y) <= 0:
+            raise ValueError("Sum of y is not positive which is necessary for Poisson regression.")
+
+    def _encode(self, y):
+        """Class codes (n_outputs, n), numbers of classes, and weights by class."""
+        from sklearn.utils.class_weight import compute_sample_weight
+        from sklearn.utils.multiclass import check_classification_targets
+
+        check_classification_targets(y)
+        codes = np.empty((y.shape[1], y.shape[0]), np.int32)
+        self.classes_ = []
+        for o in range(y.shape[1]):
+            found, codes[o] = np.unique(y[:, o], return_inverse=True)
+            self.classes_.append(found)
+        self.n_classes_ = np.array([len(found) for found in self.classes_], dtype=np.intp)
+        weights = None
+        if self.class_weight is not None:
+            weights = compute_sample_weight(self.class_weight, y)
+        return codes, self.n_classes_.copy(), weights
+
+    @staticmethod
+    def _weights(sample_weight, class_weights, X):
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+            if class_weights is not None:
+                sample_weight = sample_weight * class_weights
+        else:
+            sample_weight = class_weights
+        if sample_weight is None:
+            return None
+        if not np.any(sample_weight):
+            raise ValueError("sample_weight must hold at least one weight that is not zero")
+        return np.ascontiguousarray(sample_weight, dtype=np.float64)
+
+    def _options(self, X, weights, n_classes) -> Options:
+        n, d = X.shape
+        whole = n if weights is None else np.sum(weights)
+        min_leaf = self.min_samples_leaf
+        if not isinstance(min_leaf, Integral):
+            min_leaf = ceil(min_leaf * n)
+        min_split = self.min_samples_split
+        if not isinstance(min_split, Integral):
+            min_split = max(2, ceil(min_split * n))
+        self.max_features_ = self._n_columns(d)
+        return Options(
+            criterion=CRITERIA[self.criterion],
+            random=self.splitter == "random",
+            max_depth=2**31 - 1 if self.max_depth is None else self.max_depth,
+            min_split=max(min_split, 2 * min_leaf),
+            min_leaf=min_leaf,
+            min_weight=self.min_weight_fraction_leaf * whole,
+            min_decrease=self.min_impurity_decrease,
+            max_features=min(self.max_features_, d),
+            max_leaves=self.max_leaf_nodes,
+            signs=self._signs(d, n_classes),
+            n_categories=self._categories(X),
+        )
+
+    def _n_columns(self, d: int) -> int:
+        """How many columns a node looks at; more than there are means all."""
+        if self.max_features is None:
+            return d
+        if self.max_features == "sqrt":
+            return max(1, int(np.sqrt(d)))
+        if self.max_features == "log2":
+            return max(1, int(np.log2(d)))
+        if isinstance(self.max_features, Integral):
+            return int(self.max_features)
+        return max(1, int(self.max_features * d))
+
+    def _signs(self, d: int, n_classes):
+        signs = monotonic_signs(self.monotonic_cst, d, self.n_outputs_, n_classes)
+        if signs is None or n_classes is None:
+            return signs
+        return -signs  # the kernels bound the share of the first class
+
+    def _categories(self, X):
+        """Number of codes per categorical column, 0 for the others; None without any."""
+        if self.categorical_features is None:
+            return None
+        d = X.shape[1]
+        chosen = np.asarray(self.categorical_features)
+        if chosen.dtype.kind in "OUS":
+            names = getattr(self, "feature_names_in_", None)
+            if names is None:
+                raise ValueError("categorical_features has names, but X has no column names")
+            unknown = set(chosen.tolist()) - set(names.tolist())
+            if unknown:
+                raise ValueError(f"categorical_features has unknown names: {sorted(unknown)}")
+            mask = np.isin(names, chosen)
+        elif chosen.dtype == bool:
+            if chosen.shape != (d,):
+                raise ValueError(
+                    f"categorical_features as a mask must have shape ({d},), got {chosen.shape}"
+                )
+            mask = chosen
+        else:
+            if chosen.size and (chosen.min() < 0 or chosen.max() >= d):
+                raise ValueError(
+                    f"categorical_features must be column indices in [0, {d}), got {chosen}"
+                )
+            mask = np.zeros(d, bool)
+            mask[chosen.astype(np.intp)] = True
+        if not mask.any():
+            return None
+        counts = np.zeros(d, np.intp)
+        for f in np.flatnonzero(mask):
+            column = X[:, f][~np.isnan(X[:, f])]
+            if np.any(column < 0) or np.any(column != np.floor(column)):
+                raise ValueError(
+                    f"categorical column {f} must hold codes 0, 1, 2, ... (NaN for missing)"
+                )
+            counts[f] = 1 + int(column.max(initial=0))
+            if counts[f] > MAX_CATEGORIES:
+                raise ValueError(
+                    f"categorical column {f} has code {counts[f] - 1}; codes must be below "
+                    f"{MAX_CATEGORIES}"
+                )
+        return counts
+
+    # ------------------------------------------------------------------ prediction
+
+    def _validate_X_predict(self, X, check_input):
+        if check_input:
+            finite = "allow-nan" if not issparse(X) and self._allows_missing() else True
+            X = validate_data(
+                self,
+                X,
+                dtype=np.float32,
+                accept_sparse="csr",
+                reset=False,
+                ensure_all_finite=finite,
+            )
+        else:
+            _check_n_features(self, X, reset=False)
+        return X.toarray() if issparse(X) else X
+
+    def _values(self, X, check_input=True):
+        """(n, n_outputs, n_columns) of leaf values."""
+        check_is_fitted(self)
+        X = self._validate_X_predict(X, check_input)
+        flat = self.tree_.predict_flat(X, effective_n_threads(self.n_jobs, X.shape[0] * 128.0))
+        return flat.reshape(X.shape[0], self.tree_.n_outputs, -1)
+
+    def apply(self, X, check_input=True):
+        """Return the index of the leaf of every row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows; converted to float32.
+        check_input : bool, default=True
+            Whether to check the rows.
+
+        Returns
+        -------
+        leaves : ndarray of shape (n_samples,)
+            Indices into the arrays of ``tree_``.
+        """
+        check_is_fitted(self)
+        X = self._validate_X_predict(X, check_input)
+        return self.tree_.apply(X, effective_n_threads(self.n_jobs, X.shape[0] * 128.0))
+
+    def decision_path(self, X, check_input=True):
+        """Return which nodes every row passes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows; converted to float32.
+        check_input : bool, default=True
+            Whether to check the rows.
+
+        Returns
+        -------
+        indicator : CSR matrix of shape (n_samples, n_nodes)
+            Ones where a row passes a node.
+        """
+        check_is_fitted(self)
+        return self.tree_.decision_path(self._validate_X_predict(X, check_input))
+
+    def get_depth(self):
+        """Return the depth: the largest number of splits from the root to a leaf.
+
+        Returns
+        -------
+        depth : int
+            The depth.
+        """
+        check_is_fitted(self)
+        return self.tree_.max_depth
+
+    def get_n_leaves(self):
+        """Return the number of leaves.
+
+        Returns
+        -------
+        n_leaves : int
+            The number of leaves.
+        """
+        check_is_fitted(self)
+        return self.tree_.n_leaves
+
+    @property
+    def feature_importances_(self):
+        """Each column's share of the decrease of impurity; sums to one."""
+        check_is_fitted(self)
+        return self.tree_.compute_feature_importances()
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def cost_complexity_pruning_path(self, X, y, sample_weight=None):
+        """Compute the path of nested trees that weakest-link pruning gives.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            The targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        path : Bunch
+            ``ccp_alphas``, at which the next node collapses, and ``impurities``, the total impurity
+            of the leaves from there on.
+        """
+        whole = clone(self).set_params(ccp_alpha=0.0)
+        whole.fit(X, y, sample_weight=sample_weight)
+        alphas, impurities, _ = pruning_path(whole.tree_)
+        return Bunch(ccp_alphas=alphas, impurities=impurities)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def be_found_by_scikit_learn(*classes) -> None:
+    """Make ours virtual subclasses of scikit-learn's: its plot_tree and its like check the type."""
+    import sklearn.tree
+
+    for own in classes:
+        theirs = getattr(sklearn.tree, own.__name__, None)
+        if theirs is not None and theirs.__module__.startswith("sklearn."):
+            theirs.register(own)
+
+
+def monotonic_signs(monotonic_cst, d: int, n_outputs: int, n_classes):
+    """Constraints as -1, 0 or 1 per feature, checked; None without any."""
+    if monotonic_cst is None:
+        return None
+    if n_outputs > 1:
+        raise ValueError("Monotonicity constraints are not supported with multiple outputs.")
+    if n_classes is not None and n_classes[0] > 2:
+        raise ValueError(
+            "Monotonicity constraints are not supported with multiclass classification"
+        )
+    signs = np.asarray(monotonic_cst)
+    if signs.shape[0] != d:
+        raise ValueError(
+            f"monotonic_cst has shape {signs.shape[0]} but the input data X has {d} features."
+        )
+    if not np.all(np.isin(signs, (-1, 0, 1))):
+        raise ValueError(
+            f"monotonic_cst must be None or an array-like of -1, 0 or 1, but got {np.unique(signs)}"
+        )
+    return signs.astype(np.int8)

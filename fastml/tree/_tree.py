@@ -1,0 +1,410 @@
+"""The fitted tree: little is stored, the rest of scikit-learn's arrays is worked out on demand."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastml._threads import chunk_rows, effective_n_threads
+from fastml._validation import kernel_view
+from fastml.kernels import tree_nodes
+from fastml.kernels.tree_nodes import CATEGORIES, FEATURE, LEAF, MISSING_LEFT, NODE
+from fastml.kernels.tree_predict import fill_paths, forest_apply, forest_sum
+
+STEP = 8.0
+"""Multiply-adds that one step down a tree is worth."""
+
+NO_BITSETS = np.zeros(1, np.uint32)
+
+
+class Tree:
+    """A binary decision tree under scikit-learn's array names.
+
+    Stored are the nodes (16 bytes each, see `fastml.kernels.tree_nodes`) and, per leaf, the number
+    of rows, their weight if there were weights, the impurity of a regression leaf, and the values
+    of leaves that hold more than one class or output. All other arrays are made on first use and
+    are not pickled.
+
+    Attributes
+    ----------
+    node_count, n_leaves, max_depth, n_features, n_outputs : int
+        Sizes.
+    n_classes : ndarray of shape (n_outputs,)
+        Classes per output; 1 for regression.
+    children_left, children_right : ndarray of shape (node_count,)
+        Indices of the children, -1 at leaves.
+    feature, threshold : ndarray of shape (node_count,)
+        The split ``x[feature] <= threshold``; -2 at leaves. A split by categories has NaN as its
+        threshold and `categories_left` tells the set.
+    missing_go_to_left : ndarray of shape (node_count,)
+        Whether missing values go left.
+    value : ndarray of shape (node_count, n_outputs, max_n_classes)
+        Class fractions, or means (medians for absolute error).
+    impurity, n_node_samples, weighted_n_node_samples : ndarray of shape (node_count,)
+        Impurity, number of rows and their weight.
+    """
+
+    def __init__(
+        self,
+        nodes,
+        leaf_samples,
+        leaf_weights,
+        table,
+        *,
+        n_features: int,
+        n_classes,
+        criterion: int,
+        leaf_impurity=None,
+        bitsets=NO_BITSETS,
+        stored_values=None,
+        stored_impurity=None,
+    ):
+        self.nodes = nodes
+        self.leaf_samples = leaf_samples
+        self.leaf_weights = leaf_weights
+        self.table = table
+        self.n_features = int(n_features)
+        self.n_classes = np.asarray(n_classes, dtype=np.intp)
+        self.criterion = int(criterion)
+        self.leaf_impurity = leaf_impurity
+        self.bitsets = bitsets
+        self.stored_values = stored_values
+        self.stored_impurity = stored_impurity
+        self._made: dict[str, NDArray] = {}
+
+    # ------------------------------------------------------------------ sizes
+
+    @property
+    def n_outputs(self) -> int:
+        return self.n_classes.shape[0]
+
+    @property
+    def max_n_classes(self) -> int:
+        return int(self.n_classes.max())
+
+    @property
+    def node_count(self) -> int:
+        return self.nodes.shape[0]
+
+    capacity = node_count
+
+    @property
+    def n_leaves(self) -> int:
+        return self.leaf_samples.shape[0]
+
+    @property
+    def max_depth(self) -> int:
+        return int(self.depths.max(initial=0))
+
+    @property
+    def scalar(self) -> bool:
+        """Whether leaves hold their value themselves: regression on one output."""
+        return self.criterion >= tree_nodes.SQUARED_ERROR and self.n_outputs == 1
+
+    @property
+    def n_columns(self) -> int:
+        return self.n_outputs * self.max_n_classes
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what is stored."""
+        stored = (self.nodes, self.leaf_samples, self.leaf_weights, self.table, self.leaf_impurity)
+        more = (self.bitsets, self.stored_values, self.stored_impurity)
+        return sum(array.nbytes for array in (*stored, *more) if array is not None)
+
+    # ------------------------------------------------------------------ scikit-learn's arrays
+
+    def _once(self, name: str, make) -> NDArray:
+        if name not in self._made:
+            array = make()
+            array.flags.writeable = False
+            self._made[name] = array
+        return self._made[name]
+
+    @property
+    def is_leaf(self) -> NDArray:
+        return self.nodes["feature"] == LEAF
+
+    @property
+    def depths(self) -> NDArray:
+        """Depth of every node."""
+
+        def make():
+            depths = np.zeros(self.node_count, np.intp)
+            tree_nodes.node_depths(kernel_view(self.nodes), depths)
+            return depths
+
+        return self._once("depths", make)
+
+    @property
+    def children_left(self) -> NDArray:
+        return self._once(
+            "children_left",
+            lambda: np.where(self.is_leaf, -1, np.arange(1, self.node_count + 1)),
+        )
+
+    @property
+    def children_right(self) -> NDArray:
+        return self._once(
+            "children_right",
+            lambda: np.where(self.is_leaf, -1, self.nodes["right"]).astype(np.int64),
+        )
+
+    @property
+    def feature(self) -> NDArray:
+        return self._once(
+            "feature",
+            lambda: np.where(self.is_leaf, -2, self.nodes["feature"] & FEATURE).astype(np.int64),
+        )
+
+    @property
+    def is_categorical(self) -> NDArray:
+        """Whether a node splits by a set of categories."""
+        return ~self.is_leaf & ((self.nodes["feature"] & CATEGORIES) != 0)
+
+    @property
+    def threshold(self) -> NDArray:
+        def make():
+            threshold = np.where(self.is_leaf, -2.0, self.nodes["threshold"])
+            threshold[self.is_categorical] = np.nan
+            return threshold
+
+        return self._once("threshold", make)
+
+    @property
+    def missing_go_to_left(self) -> NDArray:
+        return self._once(
+            "missing_go_to_left",
+            lambda: (~self.is_leaf & ((self.nodes["feature"] & MISSING_LEFT) != 0)).astype(
+                np.uint8
+            ),
+        )
+
+    def categories_left(self, node: int) -> NDArray:
+        """Categories that go left at a node that splits by categories."""
+        if not self.is_categorical[node]:
+            raise ValueError(f"node {node} does not split by categories")
+        offset = int(self.nodes["threshold"][node])
+        n_words = int(self.bitsets[offset] & 0x7FFFFFFF)
+        words = self.bitsets[offset + 1 : offset + 1 + n_words]
+        bits = (words[:, None] >> np.arange(32, dtype=np.uint32)) & 1
+        return np.flatnonzero(bits)
+
+    def _sums(self) -> None:
+        if "n_node_samples" in self._made:
+            return
+        samples, weights = np.empty(self.node_count, np.int64), np.empty(self.node_count)
+        leaf_samples = kernel_view(self.leaf_samples, np.int64)
+        leaf_weights = self.leaf_samples if self.leaf_weights is None else self.leaf_weights
+        tree_nodes.sums_from_leaves(
+            kernel_view(self.nodes),
+            leaf_samples,
+            kernel_view(leaf_weights, np.float64),
+            samples,
+            weights,
+        )
+        self._once("n_node_samples", lambda: samples)
+        self._once("weighted_n_node_samples", lambda: weights)
+
+    @property
+    def n_node_samples(self) -> NDArray:
+        self._sums()
+        return self._made["n_node_samples"]
+
+    @property
+    def weighted_n_node_samples(self) -> NDArray:
+        self._sums()
+        return self._made["weighted_n_node_samples"]
+
+    @property
+    def _flat_values(self) -> NDArray:
+        def make():
+            if self.stored_values is not None:
+                return self.stored_values.view()
+            values = np.empty((self.node_count, self.n_columns))
+            tree_nodes.values_from_leaves(
+                kernel_view(self.nodes),
+                kernel_view(self.table),
+                self.scalar,
+                kernel_view(self.weighted_n_node_samples),
+                values,
+            )
+            return values
+
+        return self._once("values", make)
+
+    @property
+    def value(self) -> NDArray:
+        return self._flat_values.reshape(self.node_count, self.n_outputs, self.max_n_classes)
+
+    @property
+    def impurity(self) -> NDArray:
+        def make():
+            if self.stored_impurity is not None:
+                return self.stored_impurity.view()
+            out = np.empty(self.node_count)
+            values = kernel_view(self._flat_values)
+            if self.criterion < tree_nodes.SQUARED_ERROR:
+                tree_nodes.class_impurities(values, self.n_outputs, self.criterion, out)
+            else:
+                leaf = np.zeros(0) if self.leaf_impurity is None else self.leaf_impurity
+                weights = kernel_view(self.weighted_n_node_samples)
+                tree_nodes.mean_impurities(
+                    kernel_view(self.nodes), kernel_view(leaf), values, weights, self.criterion, out
+                )
+            return out
+
+        return self._once("impurity", make)
+
+    def compute_feature_importances(self, normalize: bool = True) -> NDArray:
+        """Share of the impurity that each column's splits take away."""
+        out = np.zeros(self.n_features)
+        if self.node_count > 1:
+            weights = self.weighted_n_node_samples
+            tree_nodes.importances(
+                kernel_view(self.nodes), kernel_view(weights), kernel_view(self.impurity), out
+            )
+            out /= weights[0]
+            if normalize and (total := out.sum()) > 0.0:
+                out /= total
+        return out
+
+    # ------------------------------------------------------------------ rows
+
+    def apply(self, X, n_threads: int | None = None) -> NDArray:
+        """Index of the leaf of every row of a float32 array."""
+        return pack([self]).apply(_dense(X), n_threads)[:, 0]
+
+    def predict(self, X, n_threads: int | None = None) -> NDArray:
+        """Value of every row's leaf: (n_rows, n_outputs, max_n_classes), or scikit-learn's
+        (n_rows, max_n_classes) for one output."""
+        out = self.predict_flat(_dense(X), n_threads)
+        if self.n_outputs == 1:
+            return out
+        return out.reshape(-1, self.n_outputs, self.max_n_classes)
+
+    def predict_flat(self, X, n_threads: int | None = None) -> NDArray:
+        """Value of every row's leaf, its outputs side by side."""
+        return pack([self]).sum(X, n_threads=n_threads)
+
+    def decision_path(self, X):
+        """CSR matrix with ones where a row passes a node."""
+        from scipy.sparse import csr_matrix
+
+        leaves = self.apply(X)
+        lengths = self.depths[leaves] + 1
+        indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.intp)
+        indices = np.empty(indptr[-1], np.intp)
+        fill_paths(kernel_view(self.nodes), leaves, indptr, indices)
+        ones = np.ones(len(indices), np.intp)
+        return csr_matrix((ones, indices, indptr), shape=(len(leaves), self.node_count))
+
+    # ------------------------------------------------------------------ pickle
+
+    def __getstate__(self):
+        return {**self.__dict__, "_made": {}}
+
+    def __setstate__(self, state):
+        for name, value in state.items():
+            if isinstance(value, np.ndarray):  # a pickle from a machine of the other byte order
+                state[name] = value.astype(value.dtype.newbyteorder("="), copy=False)
+        self.__dict__.update(state)
+
+    def __eq__(self, other):
+        if not isinstance(other, Tree):
+            return NotImplemented
+        mine, theirs = self.__getstate__(), other.__getstate__()
+        return all(np.array_equal(mine[key], theirs[key]) for key in mine if key != "_made")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _dense(X):
+    return X.toarray() if hasattr(X, "toarray") else X
+
+
+class Forest(NamedTuple):
+    """Trees packed one after the other: what the prediction kernels take."""
+
+    nodes: NDArray
+    starts: NDArray
+    table: NDArray
+    table_starts: NDArray
+    bitsets: NDArray
+    scalar: bool
+    n_columns: int
+
+    def _chunks(self, X, n_threads):
+        depth = 1.0 + np.log2(1.0 + self.nodes.shape[0] / len(self.starts))
+        per_row = STEP * depth * len(self.starts)
+        rows = min(chunk_rows(X.shape[0], per_row, at_least=256), max(1, X.shape[0]))
+        if n_threads is None:
+            n_threads = effective_n_threads(None, X.shape[0] * per_row)
+        return -(-X.shape[0] // rows), rows, n_threads
+
+    def apply(self, X, n_threads: int | None = None) -> NDArray:
+        """Leaf of every row in every tree: (n_rows, n_trees)."""
+        X = kernel_view(X, np.float32)
+        n_chunks, rows, n_threads = self._chunks(X, n_threads)
+        out = np.empty((X.shape[0], len(self.starts)), np.int64)
+        forest_apply(
+            n_chunks, rows, self.nodes, self.starts, self.bitsets, X, out, n_threads=n_threads
+        )
+        return out
+
+    def sum(self, X, scales=None, n_threads: int | None = None, out=None) -> NDArray:
+        """Sum over the trees of ``scales[t]`` times the value of every row's leaf."""
+        X = kernel_view(X, np.float32)
+        n_chunks, rows, n_threads = self._chunks(X, n_threads)
+        if out is None:
+            out = np.zeros((X.shape[0], self.n_columns))
+        if scales is None:
+            scales = np.ones(len(self.starts))
+        forest_sum(
+            n_chunks, rows, self.nodes, self.starts, self.table, self.table_starts, self.scalar,
+            kernel_view(scales, np.float64), self.bitsets, X, out, n_threads=n_threads,
+        )  # fmt: skip
+        return out
+
+
+_FIRST = kernel_view(np.zeros(1, np.intp))
+
+
+def pack(trees: list[Tree]) -> Forest:
+    """Join trees of one kind; a single tree is not copied."""
+    first = trees[0]
+    if len(trees) == 1:
+        return Forest(
+            kernel_view(first.nodes),
+            _FIRST,
+            kernel_view(first.table),
+            _FIRST,
+            kernel_view(first.bitsets),
+            first.scalar,
+            first.n_columns,
+        )
+    nodes = np.concatenate([tree.nodes for tree in trees])
+    starts = np.cumsum([0, *(tree.node_count for tree in trees[:-1])])
+    table_starts = np.cumsum([0, *(len(tree.table) for tree in trees[:-1])])
+    bitsets = first.bitsets
+    if any(tree.bitsets is not NO_BITSETS and len(tree.bitsets) > 1 for tree in trees):
+        bitset_starts = np.cumsum([0, *(len(tree.bitsets) for tree in trees[:-1])])
+        bitsets = np.concatenate([tree.bitsets for tree in trees])
+        for tree, start, shift in zip(trees, starts, bitset_starts):
+            here = nodes["threshold"][start : start + tree.node_count]
+            here[tree.is_categorical] += shift
+    return Forest(
+        kernel_view(nodes),
+        kernel_view(starts, np.intp),
+        kernel_view(np.concatenate([tree.table for tree in trees])),
+        kernel_view(table_starts, np.intp),
+        kernel_view(bitsets),
+        first.scalar,
+        first.n_columns,
+    )
+
+
+def empty_nodes(n: int) -> NDArray:
+    return np.empty(n, NODE)

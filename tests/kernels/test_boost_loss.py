@@ -1,0 +1,77 @@
+"""Gradients are derivatives of the losses, and hessians of the gradients."""
+
+import naive
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from fastml.kernels import boost_loss as kernels
+
+pytestmark = pytest.mark.small
+
+NAMES = (
+    "SQUARED", "ABSOLUTE", "PINBALL", "HUBER", "POISSON", "GAMMA", "BINOMIAL", "MULTINOMIAL"
+)  # fmt: skip
+FLAT = ("ABSOLUTE", "PINBALL", "HUBER")
+
+
+def rows(name, n=11):
+    rng = np.random.default_rng(0)
+    n_trees = 3 if name == "MULTINOMIAL" else 1
+    raw = rng.normal(size=(n_trees, n))
+    y = rng.random(n) + 0.1
+    if name in ("BINOMIAL", "MULTINOMIAL"):
+        y = rng.integers(0, max(2, n_trees), n).astype(float)
+    return y, raw
+
+
+def gradients_of(name, y, raw, weights):
+    g, h = np.empty((2, *raw.shape), dtype=np.float32)
+    statistics = np.zeros((1, len(raw), kernels.N_STATISTICS))
+    code = getattr(kernels, name)
+    kernels.loss_gradients(1, code, 0.3, y, raw, weights, g, h, statistics, n_threads=1)
+    return g, h, statistics[0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_loss_gradient_hessian(name, weighted):
+    y, raw = rows(name)
+    weights = np.arange(1.0, 12.0) if weighted else np.empty(0)
+    factor = weights if weighted else 1.0
+    sums = np.zeros(1)
+    kernels.loss_sums(1, getattr(kernels, name), 0.3, y, raw, weights, sums, n_threads=1)
+    assert_allclose(sums[0], (naive.boosting_loss(name, 0.3, y, raw) * factor).sum())
+    g, h, statistics = gradients_of(name, y, raw, weights)
+    step = 1e-5
+    for k in range(len(raw)):
+        up, down = raw.copy(), raw.copy()
+        up[k] += step
+        down[k] -= step
+        plus, minus = (naive.boosting_loss(name, 0.3, y, r) for r in (up, down))
+        assert_allclose(g[k], (plus - minus) / (2 * step) * factor, atol=1e-4, rtol=1e-4)
+        slopes = [gradients_of(name, y, r, weights)[0][k].astype(float) for r in (up, down)]
+        if name in FLAT:
+            assert_allclose(h[k], 1.0 * factor)
+        else:
+            assert_allclose(h[k], (slopes[0] - slopes[1]) / (2 * step), atol=0.2, rtol=0.05)
+    sizes = np.abs(g).max(axis=1), np.abs(g).sum(axis=1), h.max(axis=1), h.sum(axis=1)
+    assert_allclose(statistics, np.column_stack(sizes), rtol=1e-5)
+
+
+def test_far_raw_predictions_stay_finite():
+    y, raw = np.array([0.0, 1.0]), np.array([[800.0, -800.0]])
+    sums = np.zeros(1)
+    kernels.loss_sums(1, kernels.BINOMIAL, 0.0, y, raw, np.empty(0), sums, n_threads=1)
+    assert_allclose(sums[0], 1600.0)
+
+
+def test_a_loss_of_the_user():
+    y, raw = rows("SQUARED")
+    g, h = np.empty((2, 1, 11), dtype=np.float32)
+    statistics = np.zeros((1, 1, kernels.N_STATISTICS))
+    for weights in (np.empty(0), np.arange(11.0)):
+        kernels.user_gradients(kernels.sample_loss, y, raw, weights, g, h, statistics)
+        factor = weights if len(weights) else np.ones(11)
+        assert_allclose(g[0], 2 * (raw[0] - y) * factor, rtol=1e-6)
+        assert_allclose(h[0], factor)

@@ -1,0 +1,103 @@
+"""Bounded steps against plain ones: the same bits, iteration by iteration."""
+
+import numpy as np
+import pytest
+from naive import squared_distances
+
+from fastml.cluster._rows import DenseRows
+from fastml.kernels.bounds import bounded_chunks, shifted_norms, two_nearest_of_tile
+from fastml.kernels.lloyd import GROUP, STRIDE, TILE, lay_out_centers, pack_rows
+
+pytestmark = pytest.mark.small
+
+
+def data(kind, dtype):
+    rng = np.random.default_rng(3)
+    X = {
+        "normal": lambda: rng.normal(size=(400, 3)),
+        "grid": lambda: rng.integers(0, 4, (300, 2)) * 1.0,
+        "far": lambda: rng.normal(size=(300, 4)) + 1e4,
+        "duplicates": lambda: np.repeat(rng.normal(size=(6, 3)), 40, axis=0),
+        "outlier": lambda: np.vstack([rng.normal(size=(200, 2)), [[1e6, -1e6]]]),
+        "constant": lambda: np.ones((150, 2)),
+    }[kind]()
+    return X.astype(dtype)
+
+
+def iterate(rows, centers, n_iter):
+    """Labels and centres after each of the iterations."""
+    history = []
+    rows.prepare(len(centers))
+    labels = np.full(rows.n_rows, -1, np.int32)
+    centers, new = centers.copy(), np.empty_like(centers)
+    rows.set_centers(centers)
+    for _ in range(n_iter):
+        rows.lloyd_pass(centers, labels)
+        rows.merge()
+        rows.finish(centers, new)
+        centers, new = new, centers
+        history.append((labels.copy(), centers.copy(), rows.changed.sum()))
+    return history
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", ["normal", "grid", "far", "duplicates", "outlier", "constant"])
+def test_same_bits_as_the_plain_step(kind, dtype):
+    X = data(kind, dtype)
+    shift = X.mean(axis=0)
+    centers = (X - shift)[::17][:7]
+    plain = DenseRows(X, None, shift, 1)
+    bounded = DenseRows(X, None, shift, 1)
+    bounded.prepare(len(centers))
+    bounded.begin_run("elkan")
+    assert bounded.bounded
+    for a, b in zip(iterate(plain, centers, 12), iterate(bounded, centers, 12)):
+        np.testing.assert_array_equal(a[0], b[0])
+        np.testing.assert_array_equal(a[1], b[1])
+        assert a[2] == b[2]
+
+
+def test_bounds_hold_and_rows_are_skipped():
+    X = data("normal", np.float64)
+    rows = DenseRows(X, None, None, 1)
+    rows.prepare(5)
+    rows.begin_run("elkan")
+    labels, centers, _ = iterate(rows, X[:5].copy(), 8)[-1]
+    # The bounds are those of the last assignment, before the centres moved once more.
+    distances = np.sqrt(squared_distances(X, centers))
+    own = distances[np.arange(len(X)), labels]
+    distances[np.arange(len(X)), labels] = np.inf
+    assert (rows.upper >= own - rows.moves[labels]).all()
+    assert (rows.lower <= distances.min(axis=1) + rows.moves.max()).all()
+    # Rows that keep their bounds are not touched: wrong labels with safe bounds stay.
+    tampered = np.full(len(X), 4, np.int32)
+    rows.upper[:], rows.lower[:] = 0.0, 1e9
+    bounded_chunks(
+        rows.n_chunks, rows.rows_per_chunk, rows.X, rows.shift, rows.weights, rows.row_norms,
+        centers, rows.coefficients, rows.norms, rows.moves, tampered, rows.upper, rows.lower,
+        rows.sums, rows.masses, rows.changed, n_threads=1,
+    )  # fmt: skip
+    assert (tampered == 4).all()
+    assert rows.changed.sum() == 0
+
+
+def test_two_nearest():
+    rng = np.random.default_rng(0)
+    X, centers = rng.normal(size=(TILE, 4)), rng.normal(size=(6, 4))
+    coefficients, norms = np.empty((2, 4, GROUP)), np.empty(2 * GROUP)
+    lay_out_centers(centers, coefficients, norms)
+    tile, scores = np.zeros((4, STRIDE)), np.empty((GROUP, STRIDE))
+    pack_rows(X, np.zeros(4), 0, TILE, tile)
+    best, second, nearest = np.empty(TILE), np.empty(TILE), np.empty(TILE, np.int32)
+    two_nearest_of_tile(tile, coefficients, norms, scores, best, second, nearest)
+    ranked = np.sort(squared_distances(X, centers), axis=1) - (X**2).sum(axis=1)[:, None]
+    np.testing.assert_allclose(best, ranked[:, 0], atol=1e-12)
+    np.testing.assert_allclose(second, ranked[:, 1], atol=1e-12)
+    np.testing.assert_array_equal(nearest, squared_distances(X, centers).argmin(axis=1))
+
+
+def test_norms():
+    X = np.arange(12.0).reshape(4, 3)
+    norms = np.empty(4)
+    shifted_norms(X, np.ones(3), norms)
+    np.testing.assert_allclose(norms, np.linalg.norm(X - 1, axis=1))

@@ -1,0 +1,47 @@
+"""Codes of values against a search in the sorted cuts."""
+
+import naive
+import numpy as np
+import pytest
+
+from fastml.ensemble._forest_codes import MAX_BINS, encode
+from fastml.kernels.forest_codes import assign_codes
+
+# With JIT off, NumPy scalars warn where compiled code wraps round as it should.
+pytestmark = pytest.mark.filterwarnings("ignore:(overflow|invalid|divide):RuntimeWarning")
+
+
+@pytest.mark.small
+@pytest.mark.parametrize("n_cuts", [1, 2, 3, 7, 100])
+def test_codes(n_cuts):
+    rng = np.random.default_rng(n_cuts)
+    cuts = [np.sort(rng.normal(size=n_cuts)).astype(np.float32), np.zeros(1, np.float32)]
+    padded = np.full((2, n_cuts), np.inf, np.float32)
+    for f, c in enumerate(cuts):
+        padded[f, : len(c)] = c
+    X = np.concatenate([rng.normal(size=(30, 2)), np.column_stack([cuts[0], cuts[0]])])
+    X = np.concatenate([X, np.full((1, 2), np.nan)]).astype(np.float32)
+    codes = np.empty(X.shape, np.int32)
+    assign_codes(X, padded, np.array([n_cuts, 1]), codes, 7, n_threads=1)
+    np.testing.assert_array_equal(codes, naive.forest_codes(X, cuts))
+
+
+@pytest.mark.small
+@pytest.mark.parametrize("exact", [False, True])
+def test_encode_keeps_order_and_bounds(exact):
+    rng = np.random.default_rng(0)
+    X = np.column_stack(
+        [rng.normal(size=900), rng.integers(5, size=900), np.ones(900), np.full(900, np.nan)]
+    ).astype(np.float32)
+    X[:50, 0] = np.nan
+    c = encode(X, exact, 1)
+    assert c.codes.dtype == (np.int32 if exact else np.uint8)
+    assert list(c.n_codes[1:]) == [5, 1, 1]
+    assert c.n_codes[0] == (850 if exact else MAX_BINS)
+    for f in range(3):
+        known = ~np.isnan(X[:, f])
+        code = c.codes[known, f].astype(int)
+        assert (c.low[f][code] <= X[known, f]).all()
+        assert (X[known, f] <= c.high[f][code]).all()
+        assert (c.codes[~known, f] == c.n_codes[f]).all()
+    assert (c.low[0][1 : c.n_codes[0]] > c.high[0][: c.n_codes[0] - 1]).all()

@@ -1,0 +1,128 @@
+"""linkage and AgglomerativeClustering against SciPy's and scikit-learn's."""
+
+import numpy as np
+import pytest
+import scipy.cluster.hierarchy as sch
+import sklearn.cluster as skc
+from assertions import assert_bit_equal
+from scipy.spatial.distance import pdist
+from sklearn.neighbors import kneighbors_graph
+
+from fastml.cluster import AgglomerativeClustering, linkage, ward_tree
+
+METHODS = ["single", "complete", "average", "weighted", "ward", "centroid", "median"]
+
+
+def rows(n=400, d=4, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("condensed", [False, True])
+def test_linkage_is_scipys(method, condensed):
+    y = pdist(rows()) if condensed else rows()
+    given = y.copy()
+    Z = linkage(y, method)
+    expected = sch.linkage(y, method)
+    np.testing.assert_array_equal(Z[:, [0, 1, 3]], expected[:, [0, 1, 3]])
+    np.testing.assert_allclose(Z[:, 2], expected[:, 2], rtol=1e-9)
+    np.testing.assert_array_equal(y, given)  # not overwritten
+    assert sch.is_valid_linkage(Z)
+
+
+@pytest.mark.parametrize("metric", ["cityblock", "chebyshev", "cosine", "canberra", "correlation"])
+@pytest.mark.parametrize("method", ["single", "average"])
+def test_other_metrics(method, metric):
+    X = rows(60)
+    np.testing.assert_allclose(
+        linkage(X, method, metric), sch.linkage(X, method, metric), rtol=1e-9
+    )
+
+
+def test_minkowski_and_callables():
+    X = rows(40)
+    np.testing.assert_allclose(
+        linkage(X, "average", "minkowski", p=3), sch.linkage(pdist(X, "minkowski", p=3), "average")
+    )
+
+    def gap(u, v):
+        return abs(u[0] - v[0])
+
+    np.testing.assert_allclose(linkage(X, "complete", gap), sch.linkage(X, "complete", gap))
+
+
+@pytest.mark.parametrize("method", ["single", "average", "ward"])
+def test_threads_do_not_matter(method):
+    X = rows(1500, 12)
+    assert_bit_equal(linkage(X, method, n_jobs=1), linkage(X, method, n_jobs=2))
+
+
+def test_optimal_ordering():
+    X = rows(30)
+    np.testing.assert_allclose(
+        linkage(X, "average", optimal_ordering=True),
+        sch.linkage(X, "average", optimal_ordering=True),
+    )
+
+
+@pytest.mark.parametrize(
+    ("y", "options", "message"),
+    [
+        (np.ones(4), {}, "condensed"),
+        (-np.ones(3), {}, "non-negative"),
+        (np.ones((1, 2)), {}, "two rows"),
+        (np.ones((2, 2, 2)), {}, "dimension"),
+        (rows(5), {"method": "nearest"}, "unknown method"),
+        (rows(5), {"method": "ward", "metric": "cityblock"}, "Euclidean"),
+        (np.array([[0.0, np.nan], [1.0, 2.0]]), {}, "NaN"),
+        (np.array([[1.0, 1.0], [1.0, 2.0]]), {"metric": "correlation"}, "finite"),
+    ],
+)
+def test_bad_input(y, options, message):
+    with pytest.raises(ValueError, match=message):
+        linkage(y, **options)
+
+
+@pytest.mark.parametrize("link", ["ward", "complete", "average", "single"])
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("structured", [False, True])
+@pytest.mark.filterwarnings("ignore:the number of connected components")
+def test_trees_and_labels_are_scikit_learns(link, tied, structured):
+    X = rows(150, 3)
+    if tied and (structured or link != "ward"):  # rounding decides ties of Ward's distances
+        X = np.round(X)
+    graph = kneighbors_graph(X, 4) if structured else None
+    for options in (
+        {"n_clusters": 5, "compute_distances": True},
+        {"n_clusters": None, "distance_threshold": 1.5},
+        {"n_clusters": 120, "compute_full_tree": False},
+    ):
+        ours = AgglomerativeClustering(linkage=link, connectivity=graph, **options).fit(X)
+        theirs = skc.AgglomerativeClustering(linkage=link, connectivity=graph, **options).fit(X)
+        np.testing.assert_array_equal(ours.labels_, theirs.labels_)
+        np.testing.assert_array_equal(ours.children_, theirs.children_)
+        assert ours.n_clusters_ == theirs.n_clusters_
+        assert ours.n_connected_components_ == theirs.n_connected_components_
+        if hasattr(theirs, "distances_"):
+            np.testing.assert_allclose(ours.distances_, theirs.distances_, rtol=1e-9, atol=1e-12)
+
+
+def test_precomputed_and_callable_metrics():
+    X = rows(60)
+    D = skc.AgglomerativeClustering(linkage="average").fit(X).labels_
+    from fastml.metrics import pairwise_distances
+
+    for metric, data in (("precomputed", pairwise_distances(X)), (pairwise_distances, X)):
+        ours = AgglomerativeClustering(linkage="average", metric=metric).fit(data)
+        np.testing.assert_array_equal(ours.labels_, D)
+    with pytest.raises(ValueError, match="square"):
+        AgglomerativeClustering(linkage="average", metric="precomputed").fit(X)
+
+
+def test_ward_tree():
+    X = rows(50)
+    for ours, theirs in zip(
+        ward_tree(X, return_distance=True), skc.ward_tree(X, return_distance=True)
+    ):
+        if theirs is not None:
+            np.testing.assert_allclose(ours, theirs)

@@ -1,0 +1,408 @@
+"""What holds for every public estimator and function, whichever there are (see specimens.py)."""
+
+import inspect
+import pickle
+import pickletools
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import specimens
+from assertions import assert_bit_equal
+from sklearn.base import clone
+from sklearn.utils._param_validation import InvalidParameterError
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import fastml
+from fastml import _jit, _threads
+
+ESTIMATORS = specimens.estimators()
+SPECIMENS = specimens.specimens()
+NUMERIC = {p: f for p, f in specimens.functions().items() if not p.startswith("plot.")}
+
+every_estimator = pytest.mark.parametrize(("path", "cls"), ESTIMATORS.items(), ids=list(ESTIMATORS))
+every_specimen = pytest.mark.parametrize(
+    ("cls", "parameters"), [s[1:] for s in SPECIMENS], ids=[s[0] for s in SPECIMENS]
+)
+every_function = pytest.mark.parametrize(("path", "function"), NUMERIC.items(), ids=list(NUMERIC))
+
+
+def test_the_walk_finds_every_submodule():
+    found = {path.partition(".")[0] for path in specimens.public_objects()}
+    assert found == set(fastml._SUBMODULES)
+
+
+# ---------------------------------------------------------------------------- the contract
+
+DRAWS_ROWS = {
+    f"check_sample_weight_equivalence_on_{kind}_data": "the rows drawn depend on their number"
+    for kind in ("dense", "sparse")
+}
+STOPS_AT_TOL = {
+    f"check_sample_weight_equivalence_on_{kind}_data": "equal within tol only, or nu infeasible"
+    for kind in ("dense", "sparse")
+}
+WITHIN_TOLERANCE = dict.fromkeys(
+    (
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weight_equivalence_on_sparse_data",
+    ),
+    "ends at its tolerance: weights are repeated rows to that only",
+)
+EXPECTED_FAILED_CHECKS: dict[str, dict[str, str]] = {
+    "LinearSVC": WITHIN_TOLERANCE,
+    "LinearSVR": WITHIN_TOLERANCE,
+    "KMeans": DRAWS_ROWS,
+    "MiniBatchKMeans": DRAWS_ROWS,
+    "BisectingKMeans": DRAWS_ROWS,
+    **dict.fromkeys(
+        ("RandomForestClassifier", "RandomForestRegressor", "IsolationForest"), DRAWS_ROWS
+    ),
+    **dict.fromkeys(("KMedians", "SoftKMeans", "SphericalKMeans"), DRAWS_ROWS),
+    **dict.fromkeys(("SVC", "SVR", "NuSVR", "OneClassSVM"), STOPS_AT_TOL),
+    "NuSVC": {
+        **STOPS_AT_TOL,
+        "check_class_weight_classifiers": "nu leaves class_weight without a meaning",
+    },
+}
+"""Class name → check → reason, for checks that do not hold for scikit-learn's class either."""
+
+
+def for_checks(cls):
+    """scikit-learn's checks have data of their own: its default radius suits them."""
+    settings = specimens.settings(cls)
+    return cls(**{**settings, **dict.fromkeys(specimens.settings(cls, ["radius"]), 1.0)})
+
+
+@pytest.mark.filterwarnings("ignore")  # the checks provoke warnings and look at errors only
+@parametrize_with_checks(
+    [for_checks(cls) for cls in ESTIMATORS.values()],
+    expected_failed_checks=lambda estimator: EXPECTED_FAILED_CHECKS.get(
+        type(estimator).__name__, {}
+    ),
+    xfail_strict=True,
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def parameters_of(function):
+    return list(inspect.signature(function).parameters.values())
+
+
+def compare_signatures(ours, theirs, what, *, extras_keyword_only=True):
+    """Theirs must be the beginning of ours: names, kinds, defaults."""
+    ours, theirs = parameters_of(ours), parameters_of(theirs)
+    extras = ours[len(theirs) :]
+    catch_all = [p for p in theirs if p.kind is p.VAR_KEYWORD]
+    if catch_all and [p.name for p in ours][-1:] == [catch_all[0].name]:
+        names = {p.name for p in theirs}
+        extras = [p for p in ours if p.name not in names]
+        ours = [p for p in ours if p.name in names]
+    for mine, other in zip(ours, theirs):
+        assert mine.name == other.name, f"{what}: {mine.name} where {other.name} is"
+        assert mine.kind == other.kind, f"{what}: {mine.name} is {mine.kind}"
+        same = mine.default is other.default or mine.default == other.default
+        if isinstance(other.default, float) and np.isnan(other.default):
+            same = isinstance(mine.default, float) and np.isnan(mine.default)
+        assert same, f"{what}: {mine.name}={mine.default!r} instead of {other.default!r}"
+    assert len(ours) >= len(theirs), f"{what} lacks {[p.name for p in theirs[len(ours) :]]}"
+    for extra in extras:
+        assert extra.default is not extra.empty or extra.kind is extra.VAR_KEYWORD, (
+            f"{what}: {extra.name} must have a default"
+        )
+        if extras_keyword_only:
+            assert extra.kind is extra.KEYWORD_ONLY, f"{what}: {extra.name} must be keyword-only"
+
+
+@every_estimator
+def test_constructor_is_scikit_learns(path, cls):
+    if (theirs := specimens.counterpart(path)) is not None:
+        compare_signatures(cls.__init__, theirs.__init__, path)
+
+
+@every_function
+def test_function_signature_is_scikit_learns(path, function):
+    if (theirs := specimens.counterpart(path)) is not None:
+        compare_signatures(function, theirs, path, extras_keyword_only=False)
+
+
+@every_estimator
+def test_methods_are_scikit_learns(path, cls):
+    if (theirs := specimens.counterpart(path)) is None:
+        return
+    for name, method in inspect.getmembers(theirs):
+        if name.startswith("_") or not (callable(method) or isinstance(method, property)):
+            continue
+        assert hasattr(cls, name), f"{path} lacks {name}"
+        if inspect.isfunction(method) and not name.endswith("_request"):
+            compare_signatures(
+                getattr(cls, name), method, f"{path}.{name}", extras_keyword_only=False
+            )
+
+
+def test_signature_comparison_refuses():
+    """The comparison itself: each of these must be refused."""
+
+    def theirs(X, a=1, *, b=2):
+        pass
+
+    def renamed(X, aa=1, *, b=2):
+        pass
+
+    def other_default(X, a=2, *, b=2):
+        pass
+
+    def positional(X, a=1, b=2):
+        pass
+
+    def fewer(X, a=1):
+        pass
+
+    def extra_without_default(X, a=1, *, b=2, c):
+        pass
+
+    def fine(X, a=1, *, b=2, c=3):
+        pass
+
+    compare_signatures(fine, theirs, "fine")
+    for wrong in (renamed, other_default, positional, fewer, extra_without_default):
+        with pytest.raises(AssertionError):
+            compare_signatures(wrong, theirs, wrong.__name__)
+
+
+# ---------------------------------------------------------------------------- threads
+
+SERIAL_BY_DESIGN: set[str] = {"KernelRidge", "LinearSVR", "SphericalKMeans"}
+"""Classes with no parallel kernel."""
+
+
+@pytest.fixture
+def eager_threads(monkeypatch):
+    """Let small work use up to four threads; count the parallel launches."""
+    launches = []
+    machine, launch = _threads.limits, _jit.ParallelKernel._launch
+    hardware = ("cores", "Numba's thread mask", "CPU affinity", "container CPU quota")
+
+    def limits():
+        return {key: 4 if key in hardware else n for key, n in machine().items()}
+
+    def counted(self, args, n_threads):
+        launches.append(n_threads)
+        return launch(self, args, n_threads)
+
+    monkeypatch.setattr(_threads, "OPERATIONS_PER_THREAD", 256)
+    monkeypatch.setattr(_threads, "limits", limits)
+    monkeypatch.setattr(_jit.ParallelKernel, "_launch", counted)
+    return launches
+
+
+def with_threads(cls, parameters, n_threads, X):
+    """Everything about a fit on ``n_threads`` threads."""
+    if "n_jobs" in inspect.signature(cls).parameters:
+        return specimens.everything(specimens.make(cls, **parameters, n_jobs=n_threads), X)
+    with fastml.thread_limit(n_threads):
+        return specimens.everything(specimens.make(cls, **parameters), X)
+
+
+@every_specimen
+def test_same_bits_for_any_number_of_threads(cls, parameters, dtype, eager_threads):
+    X = specimens.rows(600, 6, dtype=dtype)
+    serial = with_threads(cls, parameters, 1, X)
+    assert not eager_threads, "n_jobs=1 must not launch threads"
+    for n_threads in (2, 4):
+        assert_bit_equal(with_threads(cls, parameters, n_threads, X), serial)
+        if cls.__name__ not in SERIAL_BY_DESIGN and _jit.jit_enabled():
+            assert n_threads in eager_threads, "no parallel launch: the test shows nothing"
+
+
+@every_specimen
+def test_eight_python_threads_at_once(cls, parameters, eager_threads):
+    X = specimens.rows(300, 5)
+    alone = with_threads(cls, parameters, 2, X)
+    with ThreadPoolExecutor(8) as pool:
+        calls = [pool.submit(with_threads, cls, parameters, 2, X) for _ in range(16)]
+        for call in calls:
+            assert_bit_equal(call.result(), alone)
+
+
+@every_specimen
+def test_refit_gives_the_same(cls, parameters):
+    X = specimens.rows()
+    estimator = specimens.make(cls, **parameters)
+    first = specimens.everything(estimator, X)
+    specimens.fitted(estimator, specimens.rows(80, 3, seed=5))  # nothing of it may stay
+    assert_bit_equal(specimens.everything(estimator, X), first)
+
+
+# ---------------------------------------------------------------------------- containers
+
+
+def read_only(X, folder):
+    X = X.copy()
+    X.flags.writeable = False
+    return X
+
+
+def memmap(X, folder):
+    path = folder / f"{id(X)}.npy"
+    np.save(path, X)
+    return np.load(path, mmap_mode="r")
+
+
+CONTAINERS = {
+    "Fortran order": lambda X, folder: np.asfortranarray(X),
+    "strided": lambda X, folder: np.repeat(X, 2, axis=1)[:, ::2],
+    "read-only": read_only,
+    "memory-mapped": memmap,
+    "pandas": lambda X, folder: pd.DataFrame(X, columns=[f"f{i}" for i in range(X.shape[1])]),
+    "polars": lambda X, folder: pl.DataFrame(X, schema=[f"f{i}" for i in range(X.shape[1])]),
+}
+
+
+@every_specimen
+def test_containers_give_the_same_and_compile_nothing(cls, parameters, dtype, tmp_path):
+    X = specimens.rows(dtype=dtype)
+    expected = specimens.everything(specimens.make(cls, **parameters), X)
+    as_double = specimens.everything(specimens.make(cls, **parameters), X.astype(np.float64))
+    before = specimens.compiled_signatures()
+    for name, contain in CONTAINERS.items():
+        actual = specimens.everything(specimens.make(cls, **parameters), contain(X, tmp_path))
+        actual.pop("feature_names_in_", None)
+        try:
+            assert_bit_equal(actual, expected, name)
+        except AssertionError:
+            if name != "polars":  # scikit-learn may not see its dtype, and takes float64 then
+                raise
+            assert_bit_equal(actual, as_double, name)
+        after = specimens.compiled_signatures()
+        new = {kernel: after[kernel] - before.get(kernel, set()) for kernel in after}
+        assert not any(new.values()), f"{name}: {[k for k, v in new.items() if v]}"
+
+
+@every_specimen
+def test_integers_are_as_float64(cls, parameters):
+    X = np.round(specimens.rows() * 64)
+    expected = specimens.everything(specimens.make(cls, **parameters), X)
+    for other in (X.astype(np.int32), X.astype(np.int64), X.astype(">f8"), X.tolist()):
+        assert_bit_equal(specimens.everything(specimens.make(cls, **parameters), other), expected)
+
+
+@every_specimen
+def test_float32_is_close_to_float64(cls, parameters):
+    double = specimens.everything(specimens.make(cls, **parameters), specimens.rows())
+    single = specimens.everything(
+        specimens.make(cls, **parameters), specimens.rows(dtype=np.float32)
+    )
+    assert set(single) == set(double)
+    for name, value in double.items():
+        if isinstance(value, np.ndarray) and value.dtype != object and name != "n_iter_":
+            np.testing.assert_allclose(single[name], value, rtol=2e-3, atol=2e-3, err_msg=name)
+
+
+@every_specimen
+def test_input_is_left_alone(cls, parameters):
+    X = specimens.rows()
+    kept = X.copy()
+    specimens.everything(specimens.make(cls, **parameters), X)
+    np.testing.assert_array_equal(X, kept)
+
+
+@every_function
+def test_function_takes_any_container(path, function, tmp_path):
+    given = specimens.call_arguments(path, function)
+    expected = specimens.plain(function(**given))
+    matrices = [name for name in ("X", "Y") if isinstance(given.get(name), np.ndarray)]
+    for kind, contain in CONTAINERS.items():
+        other = {**given, **{name: contain(given[name], tmp_path) for name in matrices}}
+        assert_bit_equal(specimens.plain(function(**other)), expected, kind)
+
+
+@every_function
+def test_function_gives_the_same_bits_for_any_number_of_threads(path, function, eager_threads):
+    given = specimens.call_arguments(path, function)
+    with fastml.thread_limit(1):
+        serial = specimens.plain(function(**given))
+    assert not eager_threads
+    for n_threads in (2, 4):
+        with fastml.thread_limit(n_threads):
+            assert_bit_equal(specimens.plain(function(**given)), serial)
+
+
+# ---------------------------------------------------------------------------- pickles and clones
+
+
+@every_specimen
+def test_pickle_is_arrays_only_and_small(cls, parameters):
+    X = specimens.rows()
+    estimator = specimens.fitted(specimens.make(cls, **parameters), X)
+    stored = pickle.dumps(estimator)
+    names = [str(arg) for _, arg, _ in pickletools.genops(stored) if isinstance(arg, str)]
+    foreign = [n for n in names if n.startswith(("numba", "llvmlite", "_cython", "fastml._jit"))]
+    assert not foreign
+    assert len(stored) < 8 * X.nbytes + 8000
+    loaded = pickle.loads(stored)
+    assert_bit_equal(specimens.outputs(loaded, X), specimens.outputs(estimator, X))
+
+
+@every_specimen
+def test_clone_keeps_parameters_and_nothing_else(cls, parameters):
+    estimator = specimens.fitted(specimens.make(cls, **parameters), specimens.rows())
+    copy = clone(estimator)
+    assert copy.get_params() == estimator.get_params()
+    assert not specimens.attributes(copy)
+
+
+# ---------------------------------------------------------------------------- degenerate data
+
+
+def behaviour(cls, parameters, X):
+    """('raises', type) or ('works', outputs)."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return "works", specimens.everything(specimens.make(cls, **parameters), X)
+    except Exception as error:
+        return "raises", type(error)
+
+
+DEGENERATE = {
+    "no rows": np.empty((0, 4)),
+    "one row": specimens.rows(1),
+    "two rows": specimens.rows(2),
+    "no columns": np.empty((150, 0)),
+    "one column": specimens.rows(150, 1),
+    "constant columns": np.column_stack([specimens.rows(150, 2), np.ones(150), np.zeros(150)]),
+    "constant rows": np.ones((150, 4)),
+    "duplicates": np.repeat(specimens.rows(15), 10, axis=0),
+    "huge": specimens.rows() * 1e100,
+    "tiny": specimens.rows() * 1e-100,
+    "NaN": np.where(np.eye(150, 4), np.nan, specimens.rows()),
+    "infinity": np.where(np.eye(150, 4), np.inf, specimens.rows()),
+}
+
+
+@pytest.mark.parametrize("kind", DEGENERATE)
+@every_estimator
+def test_degenerate_data_as_in_scikit_learn(path, cls, kind):
+    theirs = specimens.counterpart(path)
+    for parameters in specimens.variants(cls):
+        how, ours = behaviour(cls, parameters, DEGENERATE[kind])
+        if how == "raises":
+            assert issubclass(ours, ValueError | TypeError), f"{parameters}: {ours}"
+        elif kind not in ("huge", "tiny"):
+            for name, value in ours.items():
+                if name == "score":  # R² of one row has no value
+                    continue
+                if isinstance(value, np.ndarray | float) and np.asarray(value).dtype.kind == "f":
+                    assert not np.isnan(value).any(), f"{parameters}: {name}"
+        if (path, kind) == ("svm.LinearSVC", "huge"):
+            continue  # scikit-learn's never ends
+        if theirs is not None and parameters.keys() <= inspect.signature(theirs).parameters.keys():
+            expected = behaviour(theirs, parameters, DEGENERATE[kind])
+            if expected[1] is InvalidParameterError and ours is not InvalidParameterError:
+                continue  # an option that scikit-learn does not have
+            assert how == expected[0], f"{parameters}: {ours} where scikit-learn {expected}"

@@ -1,0 +1,404 @@
+"""Forests: scikit-learn's accuracy, rules of growth, out of bag, weights, quantiles, storage."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn import ensemble as theirs
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_digits, load_iris, make_classification
+
+from fastml.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+
+CLASSIFIERS = [RandomForestClassifier, ExtraTreesClassifier]
+REGRESSORS = [RandomForestRegressor, ExtraTreesRegressor]
+FORESTS = CLASSIFIERS + REGRESSORS
+
+
+@pytest.fixture(scope="module")
+def waves():
+    return make_classification(
+        4000, 12, n_informative=8, n_classes=3, random_state=0, flip_y=0.02, class_sep=1.5
+    )
+
+
+# ---------------------------------------------------------------------------- answers
+
+
+@pytest.mark.parametrize("splitter", ["exact", "hist"])
+@pytest.mark.parametrize("cls", CLASSIFIERS)
+def test_accuracy_is_scikit_learns(cls, splitter, waves):
+    X, y = waves
+    ours = cls(60, random_state=0, splitter=splitter).fit(X[:2000], y[:2000])
+    reference = getattr(theirs, cls.__name__)(60, random_state=0, n_jobs=2).fit(X[:2000], y[:2000])
+    assert ours.score(X[2000:], y[2000:]) == pytest.approx(
+        reference.score(X[2000:], y[2000:]), abs=0.015
+    )
+    np.testing.assert_allclose(ours.feature_importances_, reference.feature_importances_, atol=0.03)
+    sizes = [len(tree.tree_.nodes) for tree in ours.estimators_]
+    expected = [tree.tree_.node_count for tree in reference.estimators_]
+    assert np.mean(sizes) == pytest.approx(np.mean(expected), rel=0.1)
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "poisson"])
+@pytest.mark.parametrize("cls", REGRESSORS)
+def test_r2_is_scikit_learns(cls, criterion):
+    X, y = load_diabetes(return_X_y=True)
+    options = {"criterion": criterion, "random_state": 0, "max_features": 0.5, "bootstrap": True}
+    ours = cls(60, oob_score=True, **options).fit(X, y)
+    reference = getattr(theirs, cls.__name__)(60, oob_score=True, n_jobs=2, **options).fit(X, y)
+    assert ours.oob_score_ == pytest.approx(reference.oob_score_, abs=0.05)
+
+
+@pytest.mark.parametrize("cls", FORESTS)
+def test_a_single_full_tree_learns_everything(cls):
+    X, y = load_iris(return_X_y=True)
+    _, first = np.unique(X, axis=0, return_index=True)
+    X, y = X[first], y[first]
+    model = cls(1, bootstrap=False, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), y)
+
+
+def test_same_rows_are_drawn_as_in_scikit_learn():
+    X, y = load_iris(return_X_y=True)
+    weights = np.random.default_rng(0).random(150)
+    for options in ({}, {"sample_weight": weights}):
+        ours = RandomForestClassifier(3, random_state=4).fit(X, y, **options)
+        reference = theirs.RandomForestClassifier(3, random_state=4).fit(X, y, **options)
+        for mine, other in zip(ours.estimators_samples_, reference.estimators_samples_):
+            np.testing.assert_array_equal(mine, other)
+
+
+@pytest.mark.parametrize("cls", FORESTS)
+def test_several_outputs(cls):
+    X, y = load_iris(return_X_y=True)
+    Y = np.column_stack([y, y == 1])
+    model = cls(15, random_state=0).fit(X, Y)
+    assert (model.predict(X) == Y).mean() > 0.5
+    if cls in CLASSIFIERS:
+        shares = model.predict_proba(X)
+        assert [s.shape for s in shares] == [(150, 3), (150, 2)]
+        for share in shares:
+            np.testing.assert_allclose(share.sum(axis=1), 1.0)
+        logs = model.predict_log_proba(X)
+        np.testing.assert_allclose(np.exp(logs[1]), shares[1])
+        assert (model.predict(X) == Y).mean() > 0.95
+
+
+@pytest.mark.parametrize("cls", FORESTS)
+def test_mean_of_the_trees(cls):
+    X, y = load_iris(return_X_y=True)
+    model = cls(7, random_state=0).fit(X, y)
+    method = "predict_proba" if cls in CLASSIFIERS else "predict"
+    each = [getattr(tree, method)(X.astype(np.float32)) for tree in model.estimators_]
+    np.testing.assert_allclose(getattr(model, method)(X), np.mean(each, axis=0))
+    leaves = model.apply(X)
+    for t, tree in enumerate(model.estimators_):
+        np.testing.assert_array_equal(leaves[:, t], tree.apply(X))
+    path, starts = model.decision_path(X)
+    assert path.shape == (150, starts[-1])
+    for t in range(7):
+        assert path[np.arange(150), starts[t] + leaves[:, t]].all()
+
+
+# ---------------------------------------------------------------------------- input
+
+
+@pytest.mark.parametrize("cls", FORESTS)
+def test_missing_values_are_learnt(cls):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = rng.integers(2, size=400)
+    X[y == 1, 1] = np.nan
+    model = cls(20, random_state=0, max_features=None).fit(X, y)
+    assert (np.round(model.predict(X)) == y).all()
+
+
+def test_a_column_of_missing_values_only():
+    X, y = load_iris(return_X_y=True)
+    X = np.column_stack([np.full(150, np.nan), X])
+    model = RandomForestClassifier(10, random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.95
+    assert model.feature_importances_[0] == 0.0
+
+
+@pytest.mark.parametrize("cls", FORESTS)
+def test_sparse_rows_are_dense_rows(cls):
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:200], y[:200]
+    dense = cls(5, random_state=0).fit(X, y)
+    sparse = cls(5, random_state=0).fit(sp.csr_matrix(X), y)
+    np.testing.assert_array_equal(dense.predict(X), sparse.predict(sp.csc_matrix(X)))
+
+
+@pytest.mark.parametrize("cls", FORESTS)
+def test_whole_weights_are_repeated_rows(cls):
+    X, y = load_iris(return_X_y=True)
+    counts = np.random.default_rng(0).integers(0, 3, 150)
+    options = {"bootstrap": False, "max_features": None, "random_state": 0, "max_depth": 3}
+    weighted = cls(3, **options).fit(X, y, sample_weight=counts)
+    repeated = cls(3, **options).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    if cls in (RandomForestClassifier, RandomForestRegressor):
+        np.testing.assert_allclose(weighted.predict(X), repeated.predict(X))
+    else:
+        assert np.mean(weighted.predict(X).round() == repeated.predict(X).round()) > 0.85
+
+
+def test_class_weights():
+    X, y = make_classification(600, 6, weights=[0.9], random_state=0, flip_y=0.2)
+    plain = RandomForestClassifier(20, random_state=0, max_depth=2).fit(X, y)
+    for kind in ("balanced", "balanced_subsample", {0: 1.0, 1: 9.0}):
+        model = RandomForestClassifier(20, random_state=0, max_depth=2, class_weight=kind)
+        assert (model.fit(X, y).predict(X) == 1).sum() > 2 * (plain.predict(X) == 1).sum()
+    Y = np.column_stack([y, y])
+    model = RandomForestClassifier(5, random_state=0, class_weight="balanced_subsample")
+    assert model.fit(X, Y).score(X, Y) > 0.8
+
+
+def test_errors():
+    X, y = load_iris(return_X_y=True)
+    for options, message in (
+        ({"bootstrap": False, "oob_score": True}, "Out of bag estimation only available"),
+        ({"bootstrap": False, "max_samples": 3}, "cannot be set if"),
+        ({"monotonic_cst": [1, 0, 0, 0]}, "multiclass"),
+        ({"splitter": "fast"}, "splitter"),
+        ({"criterion": "squared_error"}, "criterion"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            RandomForestClassifier(2, **options).fit(X, y)
+    with pytest.raises(ValueError, match="Sum of y is not strictly positive"):
+        RandomForestRegressor(2, criterion="poisson").fit(X, np.zeros(150))
+    with pytest.raises(ValueError, match="has shape 2"):
+        RandomForestRegressor(2, monotonic_cst=[1, 0]).fit(X, y)
+    with pytest.raises(ValueError, match="must be None or an array-like of -1, 0 or 1"):
+        RandomForestRegressor(2, monotonic_cst=[1, 0, 3, 0]).fit(X, y)
+    with pytest.raises(ValueError, match="multiple outputs"):
+        RandomForestRegressor(2, monotonic_cst=[1, 0, 0, 0]).fit(X, X)
+    with pytest.raises(ValueError, match="at least one non-zero"):
+        RandomForestRegressor(2).fit(X, y, sample_weight=np.zeros(150))
+    with pytest.warns(FutureWarning, match="friedman_mse"):
+        RandomForestRegressor(2, criterion="friedman_mse").fit(X, y)
+
+
+def test_more_features_than_there_are_means_all():
+    X, y = load_iris(return_X_y=True)
+    a = RandomForestClassifier(5, max_features=99, random_state=0).fit(X, y)
+    b = RandomForestClassifier(5, max_features=None, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(a.predict_proba(X), b.predict_proba(X))
+
+
+def test_one_class_and_constant_target():
+    X, _ = load_iris(return_X_y=True)
+    model = RandomForestClassifier(3).fit(X, np.full(150, 7))
+    np.testing.assert_array_equal(model.predict_proba(X), np.ones((150, 1)))
+    assert (model.predict(X) == 7).all()
+    assert not model.feature_importances_.any()
+    assert (RandomForestRegressor(3).fit(X, np.full(150, 2.5)).predict(X) == 2.5).all()
+
+
+# ---------------------------------------------------------------------------- rules
+
+
+def test_rules_of_growth(waves):
+    X, y = waves
+    X, y = X[:500], y[:500]
+
+    def trees(**options):
+        model = RandomForestClassifier(3, random_state=0, bootstrap=False, **options)
+        return [tree.tree_ for tree in model.fit(X, y).estimators_]
+
+    for tree in trees(max_leaf_nodes=9):
+        assert tree.n_leaves == 9
+    for tree in trees(max_depth=4):
+        assert tree.max_depth == 4
+    for tree in trees(min_samples_leaf=0.05):
+        assert tree.n_node_samples[tree.children_left < 0].min() >= 25
+    for tree in trees(min_samples_split=100):
+        assert tree.n_node_samples[tree.children_left >= 0].min() >= 100
+    for tree in trees(min_impurity_decrease=0.02):
+        inner = tree.children_left >= 0
+        left, right = tree.children_left[inner], tree.children_right[inner]
+        w, i = tree.weighted_n_node_samples, tree.impurity
+        gain = w[inner] * i[inner] - w[left] * i[left] - w[right] * i[right]
+        assert (gain / w[0] >= 0.02 - 1e-12).all()
+    full = np.mean([tree.n_leaves for tree in trees()])
+    assert 1 < np.mean([tree.n_leaves for tree in trees(ccp_alpha=0.01)]) < full
+
+
+@pytest.mark.parametrize("cls", FORESTS)
+def test_predictions_rise(cls):
+    rng = np.random.default_rng(0)
+    X = rng.random((400, 3))
+    y = X[:, 0] - X[:, 1] + rng.normal(scale=0.3, size=400)
+    y = (y > 0) * 1 if cls in CLASSIFIERS else y
+    model = cls(10, monotonic_cst=[1, -1, 0], random_state=0).fit(X, y)
+    answer = model.predict if cls in REGRESSORS else lambda Z: model.predict_proba(Z)[:, 1]
+    for f, sign in ((0, 1), (1, -1)):
+        for x in X[:15]:
+            line = np.repeat(x[None], 40, axis=0)
+            line[:, f] = np.linspace(0, 1, 40)
+            assert (sign * np.diff(answer(line)) >= -1e-12).all()
+
+
+@pytest.mark.parametrize("cls", FORESTS)
+def test_any_number_of_threads(cls, waves):
+    X, y = waves
+    one = cls(6, n_jobs=1, random_state=0).fit(X, y)
+    two = cls(6, n_jobs=2, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(one._trees.nodes, two._trees.nodes)
+
+
+def test_warm_start_is_one_fit():
+    X, y = load_iris(return_X_y=True)
+    model = RandomForestClassifier(5, warm_start=True, random_state=0, oob_score=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, y)
+        model.set_params(n_estimators=30).fit(X, y)
+    at_once = RandomForestClassifier(30, random_state=0, oob_score=True).fit(X, y)
+    np.testing.assert_array_equal(model._trees.nodes, at_once._trees.nodes)
+    np.testing.assert_allclose(model.oob_curve_, at_once.oob_curve_)
+    with pytest.warns(UserWarning, match="without increasing n_estimators"):
+        model.fit(X, y)
+    with pytest.raises(ValueError, match="must be larger or equal"):
+        model.set_params(n_estimators=3).fit(X, y)
+
+
+# ---------------------------------------------------------------------------- out of bag
+
+
+@pytest.mark.parametrize("cls", FORESTS)
+def test_out_of_bag(cls, waves):
+    X, y = waves
+    X, y = X[:600], y[:600]
+    model = cls(30, random_state=0, bootstrap=True, oob_score=True).fit(X, y)
+    values = np.zeros((600, 3 if cls in CLASSIFIERS else 1))
+    seen = np.zeros(600)
+    for rows, tree in zip(model.estimators_samples_, model.estimators_):
+        out = np.setdiff1d(np.arange(600), rows)
+        values[out] += tree.tree_.predict_flat(X[out].astype(np.float32))
+        seen[out] += 1
+    mean = values / seen[:, None]
+    if cls in CLASSIFIERS:
+        np.testing.assert_allclose(model.oob_decision_function_, mean)
+        assert model.oob_score_ == np.mean(mean.argmax(axis=1) == y)
+    else:
+        np.testing.assert_allclose(model.oob_prediction_, mean[:, 0])
+    assert model.oob_curve_.shape == (30,)
+    assert model.oob_curve_[-1] == pytest.approx(model.oob_score_)
+    assert model.oob_curve_[-1] > model.oob_curve_[0]
+    called = clone(model).set_params(oob_score=lambda y, p: 42.0).fit(X, y)
+    assert called.oob_score_ == 42.0
+
+
+def test_early_stopping(waves):
+    X, y = waves
+    model = RandomForestClassifier(200, random_state=0, n_iter_no_change=10, oob_score=True)
+    model.fit(X, y)
+    n = len(model.estimators_)
+    assert 10 < n < 200
+    assert len(model.oob_curve_) == n
+    best = np.argmax(model.oob_curve_)
+    assert n - 1 - best == 10
+    alone = RandomForestClassifier(n, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.predict_proba(X), alone.predict_proba(X))
+
+
+def test_callbacks_and_verbose(capsys, waves):
+    X, y = waves
+    calls = []
+
+    def stop_after(forest, n_trees, n_estimators):
+        calls.append((n_trees, n_estimators))
+        return n_trees >= 16
+
+    model = RandomForestClassifier(100, callbacks=[stop_after], verbose=1, n_jobs=1)
+    model.fit(X[:300], y[:300])
+    assert len(model.estimators_) == calls[-1][0] < 100
+    assert "of 100" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("cls", [RandomForestClassifier, RandomForestRegressor])
+def test_permutation_importances(cls):
+    rng = np.random.default_rng(0)
+    X = rng.random((500, 4))
+    y = (X[:, 1] > 0.5) * 1
+    model = cls(20, random_state=0, max_features=None).fit(X, y)
+    found = model.oob_permutation_importances(X, y, random_state=0, n_repeats=2)
+    assert found.argmax() == 1
+    assert found[1] > 0.2
+    assert np.abs(np.delete(found, 1)).max() < 0.02
+    with pytest.raises(ValueError, match="rows of the fit"):
+        model.oob_permutation_importances(X[:9], y[:9])
+    with pytest.raises(ValueError, match="bootstrap=True"):
+        cls(2, bootstrap=False).fit(X, y).oob_permutation_importances(X, y)
+
+
+# ---------------------------------------------------------------------------- quantiles
+
+
+@pytest.mark.parametrize("cls", REGRESSORS)
+def test_quantiles_cover(cls):
+    rng = np.random.default_rng(0)
+    X = rng.random((3000, 2))
+    y = 3 * X[:, 0] + (0.2 + X[:, 1]) * rng.normal(size=3000)
+    model = cls(50, min_samples_leaf=20, random_state=0).fit(X[:2000], y[:2000])
+    low, middle, high = model.predict_quantiles(X[2000:], [0.1, 0.5, 0.9]).T
+    assert (low <= middle).all()
+    assert (middle <= high).all()
+    assert np.mean((y[2000:] >= low) & (y[2000:] <= high)) == pytest.approx(0.8, abs=0.06)
+    single = model.predict_quantiles(X[2000:], 0.5)
+    np.testing.assert_array_equal(single, middle)
+    assert set(single) <= set(y[:2000])
+    again = pickle.loads(pickle.dumps(model)).predict_quantiles(X[2000:], 0.5)
+    np.testing.assert_array_equal(again, single)
+
+
+def test_quantiles_of_one_leaf():
+    y = np.array([1.0, 2.0, 3.0, 10.0])
+    model = RandomForestRegressor(1, bootstrap=False, max_depth=1, min_samples_leaf=3)
+    model.fit(np.zeros((4, 1)), y)
+    np.testing.assert_array_equal(
+        model.predict_quantiles([[0.0]], [0.0, 0.25, 0.5, 0.51, 1.0]), [[1.0, 1.0, 2.0, 3.0, 10.0]]
+    )
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        model.predict_quantiles([[0.0]], 1.5)
+    with pytest.raises(ValueError, match="needs one output"):
+        RandomForestRegressor(2, ccp_alpha=0.1).fit([[0], [1]], [0, 1]).predict_quantiles([[0]])
+
+
+# ---------------------------------------------------------------------------- storage
+
+
+def test_size_of_a_node(waves):
+    X, y = waves
+    y = y > 0
+    model = RandomForestClassifier(10, random_state=0).fit(X, y)
+    reference = theirs.RandomForestClassifier(10, random_state=0).fit(X, y)
+    n_nodes = len(model._trees.nodes)
+    assert len(pickle.dumps(model)) < 32 * n_nodes
+    assert len(pickle.dumps(model)) <= 0.3 * len(pickle.dumps(reference))
+    regressor = RandomForestRegressor(5, random_state=0).fit(X, X[:, 0])
+    assert len(pickle.dumps(regressor)) < 32 * len(regressor._trees.nodes)
+
+
+def test_trees_look_like_scikit_learns():
+    X, y = load_iris(return_X_y=True)
+    model = RandomForestClassifier(3, random_state=0).fit(X, y)
+    assert len(model) == 3
+    assert [tree.random_state for tree in model] == [tree.random_state for tree in model[:]]
+    tree = model[0].tree_
+    inner = tree.children_left >= 0
+    left, right = tree.children_left[inner], tree.children_right[inner]
+    w = tree.weighted_n_node_samples
+    np.testing.assert_allclose(w[inner], w[left] + w[right])
+    assert w[0] == 150
+    assert tree.n_node_samples[0] == len(np.unique(model.estimators_samples_[0]))
+    assert type(model.estimator_).__name__ == "DecisionTreeClassifier"

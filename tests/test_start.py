@@ -1,0 +1,91 @@
+"""Cold start is a feature: what a new process waits for.
+
+The figures are those of a user's first minutes: import, first fit from a warm cache beside
+scikit-learn's, first fit with an empty cache. Best of several, interleaved: the machine is shared.
+"""
+
+import os
+import resource
+import subprocess
+import sys
+import time
+
+import pytest
+from subprocesses import environment, run_python
+
+from fastml._jit import jit_enabled
+
+pytestmark = pytest.mark.skipif(not jit_enabled(), reason="about compiled kernels")
+
+FIT = {
+    "KMeans": ("cluster", "KMeans(8, n_init=1, random_state=0).fit(X).predict(X)"),
+    "KNeighborsClassifier": ("neighbors", "KNeighborsClassifier().fit(X, y).predict(X)"),
+    "KernelDensity": ("neighbors", "KernelDensity().fit(X).score_samples(X)"),
+    "GaussianMixture": ("mixture", "GaussianMixture(3, random_state=0).fit(X).predict(X)"),
+}
+
+
+def first_fit(package, name, n_rows=1000):
+    module, call = FIT[name]
+    return f"""
+import numpy as np
+X = np.random.default_rng(0).random(({n_rows}, 5))
+y = np.arange({n_rows}) % 3
+from {package}.{module} import {name}
+{call}
+"""
+
+
+def seconds(code, **env):
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-c", code], env=environment(**env), check=True)
+    return time.perf_counter() - start
+
+
+def cpu_seconds(code, **env):
+    """Compilation is serial: CPU time is the wait on an idle machine; tests run two at a time."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds(code, **env)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def test_import_is_instant_and_loads_neither_numba_nor_sklearn():
+    code = """
+    import sys, time
+    start = time.perf_counter()
+    import fastml
+    elapsed = time.perf_counter() - start
+    assert not {"numba", "sklearn", "scipy", "numpy"} & set(sys.modules), "imported too much"
+    assert "cluster" in dir(fastml)
+    print(elapsed)
+    """
+    assert min(float(run_python(code)) for _ in range(5)) <= 0.1
+
+
+@pytest.mark.parametrize("name", FIT)
+def test_first_fit_from_a_warm_cache(name):
+    ours, theirs = first_fit("fastml", name), first_fit("sklearn", name)
+    seconds(ours)  # fills the cache
+    waits = [(seconds(ours), seconds(theirs)) for _ in range(5)]
+    extra = min(a for a, _ in waits) - min(b for _, b in waits)
+    assert extra <= 0.8, waits
+
+
+TOO_SLOW = {"GaussianMixture": "14 s measured: the kernels of k-means and of the mixture"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FIT)
+def test_first_fit_with_an_empty_cache(name, tmp_path, request):
+    if name in TOO_SLOW:
+        request.applymarker(pytest.mark.xfail(strict=False, reason=TOO_SLOW[name]))
+    waits = []
+    for attempt in range(3):  # a shared machine: one quiet attempt is enough
+        waits.append(
+            cpu_seconds(first_fit("fastml", name), FASTML_CACHE_DIR=tmp_path / str(attempt))
+        )
+        if waits[-1] <= 12.0:
+            break
+    assert min(waits) <= 12.0, waits
+    assert os.listdir(tmp_path)

@@ -1,0 +1,329 @@
+"""Decision trees beside scikit-learn's, and what scikit-learn's do not have."""
+
+import pickle
+
+import numpy as np
+import pytest
+import sklearn.tree
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
+from sklearn.datasets import load_diabetes, make_regression
+
+from fastml.tree import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeClassifier,
+    ExtraTreeRegressor,
+    prune_by_cv,
+)
+
+ARRAYS = (
+    "children_left", "children_right", "feature", "threshold", "missing_go_to_left", "value",
+    "impurity", "n_node_samples", "weighted_n_node_samples",
+)  # fmt: skip
+
+
+def noisy(n=600, d=5, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    signal = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=n)
+    return X, signal, rng.uniform(0.5, 2.0, n)
+
+
+def assert_same_tree(ours, theirs):
+    for name in ARRAYS:
+        got, expected = getattr(ours.tree_, name), getattr(theirs.tree_, name)
+        assert_allclose(got, expected, rtol=1e-7, atol=1e-9, err_msg=name)
+    assert ours.get_depth() == theirs.get_depth()
+    assert ours.get_n_leaves() == theirs.get_n_leaves()
+    assert_allclose(ours.feature_importances_, theirs.feature_importances_, atol=1e-9)
+
+
+RULES = [
+    {"min_samples_leaf": 15},
+    {"max_depth": 4, "min_samples_leaf": 8},
+    {"min_samples_split": 0.1, "min_samples_leaf": 0.02},
+    {"min_weight_fraction_leaf": 0.03},
+    {"min_samples_leaf": 10, "min_impurity_decrease": 0.005},
+    {"min_samples_leaf": 15, "ccp_alpha": 0.004},
+]
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "log_loss"])
+@pytest.mark.parametrize("rules", RULES, ids=str)
+def test_classifier_is_scikit_learns(criterion, rules):
+    X, signal, w = noisy()
+    y = np.digitize(signal, [-1.0, 1.0])
+    settings = {"criterion": criterion, "random_state": 0, **rules}
+    ours = DecisionTreeClassifier(**settings).fit(X, y, w)
+    theirs = sklearn.tree.DecisionTreeClassifier(**settings).fit(X, y, w)
+    assert_same_tree(ours, theirs)
+    assert_allclose(ours.predict_proba(X), theirs.predict_proba(X))
+    assert_array_equal(ours.predict(X), theirs.predict(X))
+    assert_array_equal(ours.apply(X), theirs.apply(X))
+    assert (ours.decision_path(X) != theirs.decision_path(X)).nnz == 0
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "poisson"])
+@pytest.mark.parametrize("rules", RULES, ids=str)
+def test_regressor_is_scikit_learns(criterion, rules):
+    X, signal, w = noisy()
+    y = np.exp(signal) if criterion == "poisson" else signal
+    settings = {"criterion": criterion, "random_state": 0, **rules}
+    ours = DecisionTreeRegressor(**settings).fit(X, y, w)
+    theirs = sklearn.tree.DecisionTreeRegressor(**settings).fit(X, y, w)
+    assert_same_tree(ours, theirs)
+    assert_allclose(ours.predict(X), theirs.predict(X))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_several_outputs_and_missing_values(weighted):
+    X, signal, w = noisy()
+    Y = np.column_stack([signal, X[:, 3] - signal])
+    X[np.random.default_rng(1).random(X.shape) < 0.15] = np.nan
+    X[:, 4] = np.nan
+    w = w if weighted else None
+    settings = {"min_samples_leaf": 20, "random_state": 0}
+    for target in (Y, signal):
+        ours = DecisionTreeRegressor(**settings).fit(X, target, w)
+        theirs = sklearn.tree.DecisionTreeRegressor(**settings).fit(X, target, w)
+        assert_same_tree(ours, theirs)
+        assert not np.any(ours.tree_.feature == 4)
+    labels = (Y > 0).astype(int)
+    ours = DecisionTreeClassifier(**settings).fit(X, labels, w)
+    theirs = sklearn.tree.DecisionTreeClassifier(**settings).fit(X, labels, w)
+    if weighted:  # without weights there are ties
+        assert_array_equal(ours.predict(X), theirs.predict(X))
+        for a, b in zip(ours.predict_proba(X), theirs.predict_proba(X)):
+            assert_allclose(a, b)
+    else:
+        assert np.mean(ours.predict(X) == theirs.predict(X)) > 0.95
+
+
+def test_real_data():
+    X, y = load_diabetes(return_X_y=True)
+    ours = DecisionTreeRegressor(max_depth=3, min_samples_leaf=10).fit(X, y)
+    theirs = sklearn.tree.DecisionTreeRegressor(max_depth=3, min_samples_leaf=10).fit(X, y)
+    assert_same_tree(ours, theirs)
+
+
+def test_best_first():
+    X, signal, w = noisy()
+    settings = {"max_leaf_nodes": 12, "min_samples_leaf": 10, "random_state": 0}
+    ours = DecisionTreeRegressor(**settings).fit(X, signal, w)
+    theirs = sklearn.tree.DecisionTreeRegressor(**settings).fit(X, signal, w)
+    assert ours.get_n_leaves() == 12
+    assert_allclose(ours.predict(X), theirs.predict(X))
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error"])
+def test_monotonic(criterion):
+    X, signal, w = noisy()
+    settings = {"monotonic_cst": [1, 0, 0, -1, 0], "min_samples_leaf": 10, "random_state": 0}
+    ours = DecisionTreeRegressor(criterion=criterion, **settings).fit(X, signal, w)
+    theirs = sklearn.tree.DecisionTreeRegressor(criterion=criterion, **settings).fit(X, signal, w)
+    assert_allclose(ours.predict(X), theirs.predict(X))
+    up = X.copy()
+    up[:, 0] += 1.0
+    assert np.all(ours.predict(up) >= ours.predict(X))
+    model = DecisionTreeClassifier(**settings).fit(X, signal > 0)
+    assert np.all(model.predict_proba(up)[:, 1] >= model.predict_proba(X)[:, 1])
+
+
+def test_same_tree_for_any_number_of_threads():
+    X, y = make_regression(4000, 20, noise=5.0, random_state=0)
+    one = DecisionTreeRegressor(random_state=0, n_jobs=1).fit(X, y)
+    two = DecisionTreeRegressor(random_state=0, n_jobs=2).fit(X, y)
+    assert one.tree_ == two.tree_
+    one = DecisionTreeClassifier(max_features=3, random_state=0, n_jobs=1).fit(X, y > 0)
+    two = DecisionTreeClassifier(max_features=3, random_state=0, n_jobs=2).fit(X, y > 0)
+    assert one.tree_ == two.tree_
+
+
+def test_integer_weights_are_repeated_rows():
+    X, signal, _ = noisy(200)
+    w = np.random.default_rng(0).integers(0, 4, 200)
+    rules = {"min_weight_fraction_leaf": 0.05, "random_state": 0}
+    a = DecisionTreeRegressor(**rules).fit(X, signal, w)
+    b = DecisionTreeRegressor(**rules).fit(np.repeat(X, w, axis=0), np.repeat(signal, w))
+    assert_allclose(a.predict(X), b.predict(X))
+
+
+def test_small_in_memory_and_in_a_pickle():
+    X, y = make_regression(3000, 5, noise=5.0, random_state=0)
+    weights = np.random.default_rng(0).uniform(size=3000)
+    for model in (
+        DecisionTreeRegressor().fit(X, y),
+        DecisionTreeRegressor(min_samples_leaf=5).fit(X, y, weights),
+        DecisionTreeClassifier().fit(X, np.digitize(y, [-50.0, 0.0, 50.0]), weights),
+    ):
+        model.predict(X)
+        model.feature_importances_  # noqa: B018
+        assert model.tree_.nbytes <= 32 * model.tree_.node_count
+        text = pickle.dumps(model)
+        assert len(text) <= 32 * model.tree_.node_count + 4000
+        assert_array_equal(pickle.loads(text).predict(X), model.predict(X))
+
+
+def test_scikit_learn_draws_our_trees():
+    import matplotlib
+
+    matplotlib.use("Agg")
+    X, signal, _ = noisy()
+    y = (signal > 0).astype(int)
+    ours = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    theirs = sklearn.tree.DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    for export in (sklearn.tree.export_text, sklearn.tree.export_graphviz):
+        assert export(ours) == export(theirs)
+    texts = [[a.get_text() for a in sklearn.tree.plot_tree(m)] for m in (ours, theirs)]
+    assert texts[0] == texts[1]
+
+
+def test_sparse_rows():
+    X, signal, _ = noisy()
+    X[np.abs(X) < 0.5] = 0.0
+    dense = DecisionTreeRegressor(max_depth=5, random_state=0).fit(X, signal)
+    sparse = DecisionTreeRegressor(max_depth=5, random_state=0).fit(csr_array(X), signal)
+    assert dense.tree_ == sparse.tree_
+    assert_array_equal(dense.predict(X), sparse.predict(csr_array(X)))
+
+
+def test_misclassification_rate():
+    X, signal, _ = noisy(100)
+    model = DecisionTreeClassifier(criterion="error", max_depth=1).fit(X, signal > 0)
+    stumps = [np.mean((X[:, f] > t) == (signal > 0)) for f in range(5) for t in X[:, f]]
+    assert model.score(X, signal > 0) == pytest.approx(max(max(stumps), 1 - min(stumps)))
+
+
+# ---------------------------------------------------------------------------- categories
+
+
+def test_categories_are_split_by_subsets():
+    codes = np.tile(np.arange(8), 20)
+    y = np.isin(codes, [1, 4, 6]).astype(int)
+    model = DecisionTreeClassifier(categorical_features=[0]).fit(codes[:, None], y)
+    assert model.get_n_leaves() == 2
+    assert_array_equal(model.predict(codes[:, None]), y)
+    assert set(model.tree_.categories_left(0)) >= {0, 2, 3, 5, 7}
+    with pytest.raises(ValueError, match="does not split by categories"):
+        model.tree_.categories_left(1)
+
+
+def test_unseen_category_goes_with_the_majority():
+    codes = np.array([0] * 10 + [1] * 3)[:, None]
+    model = DecisionTreeClassifier(categorical_features=[True]).fit(codes, codes[:, 0])
+    assert_array_equal(model.predict([[7.0], [500.0], [np.nan]]), [0, 0, 0])
+
+
+def test_categories_by_name_and_with_more_classes():
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=200), "b": rng.integers(0, 9, 200).astype(float)})
+    y = frame["b"].to_numpy() % 3
+    frame.loc[::10, "b"] = np.nan
+    model = DecisionTreeClassifier(categorical_features=["b"], max_depth=3).fit(frame, y)
+    assert model.score(frame, y) > 0.9
+
+
+@pytest.mark.parametrize(
+    "columns, X, message",
+    [
+        ([0], [[-1.0], [0.0]], "codes 0, 1, 2"),
+        ([0], [[0.5], [0.0]], "codes 0, 1, 2"),
+        ([0], [[5000.0], [0.0]], "below 1024"),
+        ([3], [[1.0], [0.0]], "column indices in"),
+        ([True, False], [[1.0], [0.0]], "mask must have shape"),
+        (["b"], [[1.0], [0.0]], "no column names"),
+    ],
+)
+def test_bad_categories(columns, X, message):
+    with pytest.raises(ValueError, match=message):
+        DecisionTreeClassifier(categorical_features=columns).fit(X, [0, 1])
+
+
+# ---------------------------------------------------------------------------- degenerate input
+
+
+@pytest.mark.parametrize("cls", [DecisionTreeClassifier, ExtraTreeClassifier])
+def test_one_class(cls):
+    model = cls().fit([[1.0], [2.0]], ["a", "a"])
+    assert model.get_n_leaves() == 1
+    assert_array_equal(model.predict([[5.0]]), ["a"])
+    assert_array_equal(model.predict_log_proba([[5.0]]), [[0.0]])
+
+
+@pytest.mark.parametrize("cls", [DecisionTreeRegressor, ExtraTreeRegressor])
+def test_constant_target_and_columns(cls):
+    assert_array_equal(cls().fit([[1.0], [2.0]], [3.0, 3.0]).predict([[9.0]]), [3.0])
+    assert cls().fit([[1.0], [1.0]], [3.0, 4.0]).predict([[9.0]])[0] == 3.5
+    assert cls(max_features=50).fit([[1.0], [2.0]], [3.0, 4.0]).get_depth() == 1
+
+
+def test_errors():
+    with pytest.raises(ValueError, match="Poisson"):
+        DecisionTreeRegressor(criterion="poisson").fit([[1.0], [2.0]], [-1.0, 2.0])
+    with pytest.raises(ValueError, match="infinity"):
+        DecisionTreeRegressor().fit([[np.inf], [2.0]], [1.0, 2.0])
+    with pytest.raises(ValueError, match="non-zero"):
+        DecisionTreeRegressor().fit([[1.0], [2.0]], [1.0, 2.0], sample_weight=[0.0, 0.0])
+    with pytest.raises(ValueError, match="monotonic_cst has shape"):
+        DecisionTreeRegressor(monotonic_cst=[1, 1]).fit([[1.0], [2.0]], [1.0, 2.0])
+    with pytest.raises(ValueError, match="multiclass"):
+        DecisionTreeClassifier(monotonic_cst=[1]).fit([[1.0], [2.0], [3.0]], [1, 2, 3])
+
+
+def test_extra_trees_learn():
+    X, signal, _ = noisy()
+    assert ExtraTreeClassifier(random_state=0).fit(X, signal > 0).score(X, signal > 0) == 1.0
+    X[::5, 1] = np.nan
+    a = ExtraTreeRegressor(random_state=0).fit(X, signal)
+    b = ExtraTreeRegressor(random_state=1).fit(X, signal)
+    assert a.score(X, signal) == pytest.approx(1.0)
+    assert not np.array_equal(a.tree_.threshold, b.tree_.threshold)
+
+
+# ---------------------------------------------------------------------------- pruning
+
+
+@pytest.mark.parametrize("criterion", ["gini", "squared_error", "absolute_error"])
+def test_pruning_path_is_scikit_learns(criterion):
+    X, signal, w = noisy(300)
+    cls, y = DecisionTreeRegressor, signal
+    if criterion == "gini":
+        cls, y = DecisionTreeClassifier, signal > 0
+    theirs = getattr(sklearn.tree, cls.__name__)
+    settings = {"criterion": criterion, "min_samples_leaf": 8, "random_state": 0}
+    a = cls(**settings).cost_complexity_pruning_path(X, y, w)
+    b = theirs(**settings).cost_complexity_pruning_path(X, y, w)
+    real = np.append(True, b.ccp_alphas[1:] > 1e-12)  # scikit-learn splits some pure nodes
+    assert_allclose(a.ccp_alphas, b.ccp_alphas[real], atol=1e-10)
+    assert_allclose(a.impurities, b.impurities[real], atol=1e-10)
+    for alpha in np.quantile(a.ccp_alphas, [0.3, 0.7, 0.95]) + 1e-9:
+        small = cls(**settings, ccp_alpha=alpha).fit(X, y, w)
+        other = theirs(**settings, ccp_alpha=alpha).fit(X, y, w)
+        assert_allclose(small.predict(X), other.predict(X))
+        assert small.get_n_leaves() == other.get_n_leaves()
+
+
+def test_pruned_categories():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 12, 300)
+    y = (codes % 2) + 0.3 * rng.normal(size=300)
+    X = np.column_stack([codes, rng.normal(size=300)])
+    model = DecisionTreeRegressor(categorical_features=[0], ccp_alpha=0.01).fit(X, y)
+    assert model.get_n_leaves() < 10
+    assert model.score(X, y) > 0.6
+
+
+def test_alpha_by_cross_validation():
+    X, signal, w = noisy()
+    whole = DecisionTreeRegressor(random_state=0)
+    chosen = prune_by_cv(whole, X, signal, 5, sample_weight=w)
+    assert whole.ccp_alpha == 0.0
+    assert chosen.ccp_alpha > 0.0
+    assert chosen.get_n_leaves() < whole.fit(X, signal, w).get_n_leaves()
+    scores = chosen.pruning_scores_
+    assert scores["mean_scores"].max() > scores["mean_scores"][0]
+    smaller = prune_by_cv(whole, X, signal, 5, sample_weight=w, standard_errors=1.0)
+    assert smaller.get_n_leaves() <= chosen.get_n_leaves()
