@@ -41,11 +41,12 @@ def _query_block(
                     y[j - j0, k] = S[j, k]
             dots = np.empty((i1 - i0, j1 - j0), Q.dtype)
             np.dot(x, y.T, dots)
+            values = np.empty(j1 - j0, Q.dtype)  # in the place of dots, LLVM would not vectorise
             for i in range(i0, i1):
-                row = dots[i - i0]
-                finish_row(form, row, q_squares[i], s_squares[j0:j1], gamma, coef0, degree, row)
+                near = s_squares[j0:j1]
+                finish_row(form, dots[i - i0], q_squares[i], near, gamma, coef0, degree, values)
                 for o in range(out.shape[2]):
-                    out[i, block, o] += _dot(row, coefficients[o, j0:j1])
+                    out[i, block, o] += _dot(values, coefficients[o, j0:j1])
 
 
 @parallel_kernel
