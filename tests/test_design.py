@@ -352,18 +352,6 @@ def test_what_counts_as_a_machine_path(line, machine):
 # ---------------------------------------------------------------------------- at run time
 
 
-def test_import_is_light_and_quick():
-    code = """
-    import sys, time
-    start = time.perf_counter()
-    import fastml
-    elapsed = time.perf_counter() - start
-    assert not {"numba", "sklearn", "llvmlite"} & {name.partition(".")[0] for name in sys.modules}
-    print(elapsed)
-    """
-    assert min(float(run_python(code)) for _ in range(5)) <= 0.1
-
-
 def test_public_modules_load_no_heavy_part_of_scikit_learn():
     """What the rule on imports means, seen from outside: other modules could bring them along."""
     code = f"""

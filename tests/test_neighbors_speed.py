@@ -28,6 +28,7 @@ def fit_and_query_seconds(algorithm, X, Q):
     return fit + cpu_seconds(lambda: search.kneighbors(Q), 2) * len(X) / len(Q)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     ("n", "d"),
     [(300, 2), (300, 20), (2_000, 2), (2_000, 6), (2_000, 20), (20_000, 2), (20_000, 4),

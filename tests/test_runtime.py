@@ -256,6 +256,7 @@ LONG_FITS = {
 }
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("name", LONG_FITS)
 def test_ctrl_c_returns_within_two_seconds(name):
     process = start_python(

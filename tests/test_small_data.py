@@ -9,7 +9,10 @@ import specimens
 
 from fastml._jit import jit_enabled
 
-pytestmark = pytest.mark.skipif(not jit_enabled(), reason="about compiled kernels")
+pytestmark = [
+    pytest.mark.skipif(not jit_enabled(), reason="about compiled kernels"),
+    pytest.mark.alone,
+]
 
 WORST = 1.5
 ROUNDS = 12

@@ -92,6 +92,7 @@ def test_log64_ends_of_the_range():
     assert log64(np.float64(1.0)) == 0.0
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(not jit_enabled(), reason="looks at machine code")
 @pytest.mark.parametrize("array_kernel, dtype", [(exp_array, "f8"), (exp32_array, "f4")])
 def test_loops_are_vectorised(array_kernel, dtype):
