@@ -114,6 +114,39 @@ def test_fork_after_a_fit(layer):
     )
 
 
+def test_every_estimator_after_a_fork(layer):
+    """Parent, child and parent again find the same; none of them hangs."""
+    run_python(
+        """
+        import os, pickle, warnings
+        import specimens
+        from fastml import _jit, _threads
+        _threads.OPERATIONS_PER_THREAD = 256
+        warnings.simplefilter("ignore")
+        X = specimens.rows()
+
+        def results():
+            return {
+                path: pickle.dumps(specimens.everything(specimens.make(cls), X))
+                for path, cls in specimens.estimators().items()
+            }
+
+        expected = results()
+        assert _jit.threading_layer(), "nothing was launched in parallel"
+        child = os.fork()
+        if child == 0:
+            found = results()
+            print(*(path for path in expected if found[path] != expected[path]), flush=True)
+            os._exit(found != expected)
+        assert os.waitpid(child, 0)[1] == 0
+        assert results() == expected
+        """,
+        timeout=900,  # it may be the first to compile them
+        NUMBA_THREADING_LAYER=layer,
+        PYTHONPATH=os.path.dirname(__file__),
+    )
+
+
 def test_grandchild_of_a_fork(layer):
     run_python(
         script("""
