@@ -354,6 +354,7 @@ def _forests() -> Iterator[Call]:
                 model.fit(X, target)
                 model.feature_importances_  # noqa: B018
                 model.predict(X)
+                model.predict(X[:1])
                 model.apply(X)
                 model.decision_path(X)
 

@@ -255,6 +255,22 @@ def test_any_number_of_threads(cls, waves):
     np.testing.assert_array_equal(one._trees.nodes, two._trees.nodes)
 
 
+@pytest.mark.parametrize("share_missing", [0.0, 0.2])
+@pytest.mark.parametrize("cls", FORESTS)
+def test_few_rows_and_many_get_the_same_answers(cls, share_missing, waves):
+    """Trees are packed for many rows only."""
+    X, y = waves
+    X = X.astype(np.float32)
+    X[np.random.default_rng(0).random(X.shape) < share_missing] = np.nan
+    model = cls(7, random_state=0).fit(X, y)
+    answer = model.predict_proba if hasattr(model, "predict_proba") else model.predict
+    at_once = answer(X)
+    np.testing.assert_array_equal(at_once[:60], np.concatenate([answer(x[None]) for x in X[:60]]))
+    for n_jobs in (1, 2):
+        model.set_params(n_jobs=n_jobs)
+        np.testing.assert_array_equal(answer(X), at_once)
+
+
 def test_warm_start_is_one_fit():
     X, y = load_iris(return_X_y=True)
     model = RandomForestClassifier(5, warm_start=True, random_state=0, oob_score=True)

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.ensemble import IsolationForest as Theirs
+from sklearn.utils.random import sample_without_replacement
 
 from fastml.ensemble import IsolationForest
+from fastml.ensemble._isolation_forest import draw_distinct
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +35,14 @@ def test_draws_are_scikit_learns(rows):
             np.testing.assert_array_equal(mine, other)
         for mine, other in zip(ours.estimators_features_, theirs.estimators_features_):
             np.testing.assert_array_equal(mine, other)
+
+
+@pytest.mark.parametrize(("n", "k"), [(0, 0), (1, 1), (99, 1), (101, 1), (60_000, 599), (700, 256)])
+def test_distinct_draws_are_scikit_learns(n, k):
+    for seed in range(20):
+        theirs = sample_without_replacement(n, k, random_state=np.random.RandomState(seed))
+        ours = draw_distinct(n, k, np.random.RandomState(seed))
+        np.testing.assert_array_equal(ours, theirs)
 
 
 def test_outliers_are_found(rows):

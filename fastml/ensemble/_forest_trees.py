@@ -8,12 +8,53 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastml._validation import kernel_view
-from fastml.kernels.forest_predict import sum_of_leaves
+from fastml.kernels.forest_predict import pack_trees, sum_of_leaves, sum_of_packed
 from fastml.kernels.tree_nodes import NODE, SQUARED_ERROR
 from fastml.tree._tree import NO_BITSETS, Forest, Tree
 
 ROWS_AT_ONCE = 256
-"""Rows that go through a tree together: their values and the tree stay in the nearest caches."""
+"""Few rows go through a tree together: their values and the tree stay in the nearest caches."""
+
+KEYS_AT_ONCE = 1 << 17
+"""Values of many rows that stay in the cache beside a packed tree."""
+
+NODES_PER_ROW = 6
+"""Packing is worth its time for trees of fewer nodes than this for every row."""
+
+
+def add_leaf_values(nodes, bounds, table, table_starts, scalar, X, out, n_threads) -> None:
+    """out[i] += sum over the trees ``nodes[bounds[t]:bounds[t + 1]]`` of the value of row i's leaf.
+
+    The same to the bit by either way, as the trees are added in turn.
+    """
+    X, table = kernel_view(X, np.float32), kernel_view(table)
+    bounds, table_starts = kernel_view(bounds, np.intp), kernel_view(table_starts, np.intp)
+    nodes = kernel_view(nodes)
+    n_rows, n_features = X.shape
+    sizes = np.diff(bounds)
+    total = int(sizes.sum())
+    column_bits = max(1, int(2 * n_features - 1).bit_length())
+    child_bits = int(sizes.max(initial=1)).bit_length()
+    if total > NODES_PER_ROW * n_rows * len(sizes) or column_bits + child_bits > 32:
+        sum_of_leaves(
+            nodes, bounds[:-1], table, table_starts, scalar, X, out, ROWS_AT_ONCE,
+            n_threads=n_threads,
+        )  # fmt: skip
+        return
+    missing = bool(np.isnan(X.min(initial=np.inf)))
+    shift = np.uint64(32 + column_bits)
+    words = np.empty(total, np.uint64)
+    values = np.empty(total if scalar else 0)
+    codes = np.empty(0 if scalar else total, np.int32)
+    pack_trees(
+        nodes, bounds, n_features, missing, shift, scalar, words, values, codes,
+        n_threads=min(n_threads, len(sizes)),
+    )  # fmt: skip
+    rows = min(max(256, KEYS_AT_ONCE // (n_features << missing)), max(256, n_rows // 16))
+    sum_of_packed(
+        words, bounds, values, codes, table, table_starts, scalar, shift, missing, X, out, rows,
+        n_threads=n_threads,
+    )  # fmt: skip
 
 
 def _smallest(array: NDArray) -> NDArray:
@@ -116,13 +157,18 @@ class Trees:
 
     def sum(self, X: NDArray, n_threads: int, first: int = 0, last: int | None = None) -> NDArray:
         """Sum over the trees of the value of every row's leaf: (n_rows, columns)."""
-        f = self.packed(first, last)
-        out = np.zeros((X.shape[0], f.n_columns))
-        sum_of_leaves(
-            f.nodes, f.starts, f.table, f.table_starts, f.scalar, kernel_view(X, np.float32), out,
-            ROWS_AT_ONCE, n_threads=n_threads,
+        last = len(self) if last is None else last
+        out = np.zeros((X.shape[0], self.table.shape[1]))
+        add_leaf_values(
+            self.nodes, self.starts[first : last + 1], self.table, self.table_starts[first:last],
+            self.scalar, X, out, n_threads,
         )  # fmt: skip
         return out
+
+    @property
+    def scalar(self) -> bool:
+        """Whether a leaf holds its value itself."""
+        return self.criterion >= SQUARED_ERROR and len(self.n_classes) == 1
 
     def packed(self, first: int = 0, last: int | None = None) -> Forest:
         """Trees ``first`` to ``last`` as the prediction kernels take them; nothing is copied."""
@@ -133,6 +179,6 @@ class Trees:
             kernel_view(self.table),
             kernel_view(self.table_starts[first:last], np.intp),
             kernel_view(NO_BITSETS),
-            self.criterion >= SQUARED_ERROR and len(self.n_classes) == 1,
+            self.scalar,
             self.table.shape[1],
         )

@@ -15,12 +15,27 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from fastml._threads import effective_n_threads
 from fastml._validation import kernel_view
-from fastml.ensemble._forest_trees import ROWS_AT_ONCE
-from fastml.kernels.forest_predict import sum_of_leaves
+from fastml.ensemble._forest_trees import add_leaf_values
 from fastml.kernels.isolation import average_path, isolate_all
 from fastml.kernels.tree_nodes import LEAF, NODE, SQUARED_ERROR
 
 MAX_SEED = np.iinfo(np.int32).max
+
+
+def draw_distinct(n, k, generator):
+    """``sample_without_replacement(n, k)``, number for number.
+
+    Where k is under a hundredth of n, scikit-learn draws one number after the other until k differ;
+    here they come by the hundred.
+    """
+    if k >= 0.01 * n:
+        return sample_without_replacement(n, k, random_state=generator)
+    drawn = np.empty(0, np.int64)
+    while True:
+        drawn = np.concatenate([drawn, generator.randint(n, size=k + k // 32 + 8)])
+        firsts = np.sort(np.unique(drawn, return_index=True)[1])
+        if len(firsts) >= k:
+            return drawn[firsts[:k]]
 
 
 class IsolationForest(OutlierMixin, BaseEstimator):
@@ -212,7 +227,7 @@ class IsolationForest(OutlierMixin, BaseEstimator):
         elif self.bootstrap:
             rows = generator.randint(0, n, self.max_samples_)
         else:
-            rows = sample_without_replacement(n, self.max_samples_, random_state=generator)
+            rows = draw_distinct(n, self.max_samples_, generator)
         return features, rows
 
     def _grow(self, X, seeds):
@@ -258,12 +273,9 @@ class IsolationForest(OutlierMixin, BaseEstimator):
 
     def _score(self, X):
         lengths = np.zeros((len(X), 1))
-        none = kernel_view(np.zeros((1, 1)))
-        starts = kernel_view(self._starts[:-1])
-        sum_of_leaves(
-            kernel_view(self._nodes), starts, none, kernel_view(np.zeros_like(starts)), True,
-            kernel_view(X), lengths, ROWS_AT_ONCE,
-            n_threads=effective_n_threads(self.n_jobs, len(X) * 60.0 * len(self._seeds)),
+        add_leaf_values(
+            self._nodes, self._starts, np.zeros((1, 1)), np.zeros(len(self._seeds), np.intp), True,
+            X, lengths, effective_n_threads(self.n_jobs, len(X) * 60.0 * len(self._seeds)),
         )  # fmt: skip
         scale = len(self._seeds) * average_path(np.int64(self.max_samples_))
         if scale == 0.0:  # trees of one row

@@ -1,0 +1,138 @@
+"""Rows through trees, many at a time; no branch depends on a value.
+
+Values become 32-bit integers of the same order, their keys, so that a step is one comparison of
+integers. A node is one word of 64 bits: the key of its threshold, the column, and from bit ``shift``
+on the left child; the right child is the left one's neighbour. A leaf is its own left child, with a
+threshold that no key exceeds. Missing values have the greatest key; a node that sends them to the
+left reads a second copy of the columns, where they have the least.
+"""
+
+import numpy as np
+
+from fastml._jit import kernel
+from fastml.kernels.tree_nodes import FEATURE, LEAF, MISSING_LEFT
+
+GREATEST = np.int32(0x7FFFFFFF)
+LEAST = np.int32(-0x80000000)
+SIGN = np.int32(31)
+COLUMN_SHIFT = np.uint64(32)
+FIRST_STEPS = 8
+"""Steps before anyone looks for rows that have arrived."""
+LATER_STEPS = 4
+
+
+@kernel
+def key_of(value):
+    """The float32 as an int32 of the same order; both zeros are one."""
+    bits = np.float32(value + np.float32(0.0)).view(np.int32)
+    return bits ^ ((bits >> SIGN) & GREATEST)
+
+
+@kernel
+def fill_keys(X, missing, keys):
+    """Keys of the rows of float32; ``missing`` says that there is a second copy of the columns."""
+    d = X.shape[1]
+    for i in range(X.shape[0]):
+        for j in range(d):
+            keys[i, j] = key_of(X[i, j])
+        if missing:
+            for j in range(d):
+                keys[i, d + j] = keys[i, j]
+                if X[i, j] != X[i, j]:
+                    keys[i, j] = GREATEST
+                    keys[i, d + j] = LEAST
+
+
+@kernel
+def pack_tree(nodes, n_columns, missing, shift, words, order):
+    """Words of a tree of `tree_nodes.NODE`, breadth first; ``order[k]`` is the node of word k.
+
+    The levels near the root, which every row passes, lie together. ``n_columns`` is the number of
+    features; ``missing`` as in `fill_keys`.
+    """
+    order[0] = 0
+    n = 1
+    for k in range(nodes.shape[0]):
+        node = order[k]
+        feature = nodes[node]["feature"]
+        if feature == LEAF:
+            words[k] = np.uint64(GREATEST) | (np.uint64(k) << shift)
+            continue
+        threshold = np.float32(nodes[node]["threshold"])
+        if np.float64(threshold) > nodes[node]["threshold"]:  # no float32 lies between
+            threshold = np.nextafter(threshold, np.float32(-np.inf))
+        column = feature & FEATURE
+        if missing and (feature & MISSING_LEFT) != 0:
+            column += n_columns
+        words[k] = (
+            np.uint64(np.uint32(key_of(threshold)))
+            | (np.uint64(column) << COLUMN_SHIFT)
+            | (np.uint64(n) << shift)
+        )
+        order[n], order[n + 1] = node + 1, nodes[node]["right"]
+        n += 2
+
+
+@kernel
+def step(words, shift, mask, keys, row, node):
+    word = words[node]
+    right = keys[row, (word >> COLUMN_SHIFT) & mask] > np.int32(np.uint32(word))
+    return (word >> shift) + np.uint64(right)
+
+
+@kernel
+def settle(words, shift, row, node, places, active, kept):
+    """Note where a row is; it stays on the list unless that is a leaf. Returns the list's length."""
+    places[row] = np.uint32(node)
+    active[kept] = np.uint32(row)
+    return kept + np.uint64((words[node] >> shift) != node)
+
+
+@kernel
+def walk(words, shift, mask, keys, places, active):
+    """places[i] = the leaf of row i; ``active`` is the list of rows still on their way.
+
+    Eight rows step in turn: the processor waits for all of their loads at once.
+    """
+    n_active = np.uint64(keys.shape[0])
+    for i in range(n_active):
+        places[i], active[i] = 0, i
+    steps = FIRST_STEPS
+    while n_active > np.uint64(0):
+        kept, j = np.uint64(0), np.uint64(0)
+        while j + np.uint64(8) <= n_active:
+            r0, r1 = np.uint64(active[j]), np.uint64(active[j + np.uint64(1)])
+            r2, r3 = np.uint64(active[j + np.uint64(2)]), np.uint64(active[j + np.uint64(3)])
+            r4, r5 = np.uint64(active[j + np.uint64(4)]), np.uint64(active[j + np.uint64(5)])
+            r6, r7 = np.uint64(active[j + np.uint64(6)]), np.uint64(active[j + np.uint64(7)])
+            n0, n1 = np.uint64(places[r0]), np.uint64(places[r1])
+            n2, n3 = np.uint64(places[r2]), np.uint64(places[r3])
+            n4, n5 = np.uint64(places[r4]), np.uint64(places[r5])
+            n6, n7 = np.uint64(places[r6]), np.uint64(places[r7])
+            for _ in range(steps):
+                n0 = step(words, shift, mask, keys, r0, n0)
+                n1 = step(words, shift, mask, keys, r1, n1)
+                n2 = step(words, shift, mask, keys, r2, n2)
+                n3 = step(words, shift, mask, keys, r3, n3)
+                n4 = step(words, shift, mask, keys, r4, n4)
+                n5 = step(words, shift, mask, keys, r5, n5)
+                n6 = step(words, shift, mask, keys, r6, n6)
+                n7 = step(words, shift, mask, keys, r7, n7)
+            kept = settle(words, shift, r0, n0, places, active, kept)
+            kept = settle(words, shift, r1, n1, places, active, kept)
+            kept = settle(words, shift, r2, n2, places, active, kept)
+            kept = settle(words, shift, r3, n3, places, active, kept)
+            kept = settle(words, shift, r4, n4, places, active, kept)
+            kept = settle(words, shift, r5, n5, places, active, kept)
+            kept = settle(words, shift, r6, n6, places, active, kept)
+            kept = settle(words, shift, r7, n7, places, active, kept)
+            j += np.uint64(8)
+        while j < n_active:
+            row = np.uint64(active[j])
+            node = np.uint64(places[row])
+            for _ in range(steps):
+                node = step(words, shift, mask, keys, row, node)
+            kept = settle(words, shift, row, node, places, active, kept)
+            j += np.uint64(1)
+        n_active = kept
+        steps = LATER_STEPS
