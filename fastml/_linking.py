@@ -52,7 +52,8 @@ def _make_adopt():
         def finalize(self):
             self._raise_if_finalized()
             for library in dict.fromkeys(self._linking_libraries):
-                self._reload_init.update(library._reload_init)
+                if hasattr(self, "_reload_init"):  # Numba 0.61 has none
+                    self._reload_init.update(library._reload_init)
                 self._final_module.link_in(library._get_module_for_linking(), preserve=True)
             self._final_module.verify()
             self._finalize_dynamic_globals()
