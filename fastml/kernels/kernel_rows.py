@@ -19,7 +19,7 @@ ROWS = 128
 
 
 @kernel
-def _copy_rows(X, chosen, out):
+def copy_rows(X, chosen, out):
     for i in range(chosen.shape[0]):
         row = chosen[i]
         for k in range(X.shape[1]):
@@ -67,11 +67,11 @@ def finish_row(form, dots, square, squares, gamma, coef0, degree, out):
 
 
 @kernel
-def _rows_tile(form, X, squares, gamma, coef0, degree, left, slots, right, j0, j1, symmetric, out):
-    """Columns j0..j1 of the rows; ``symmetric``: left is right, and what lies below is left out."""
+def _rows_tile(form, X, squares, gamma, coef0, degree, left, slots, right, j0, j1, out):
+    """Columns j0..j1 of the rows."""
     columns = right[j0:j1]
     width = j1 - j0
-    last = j1 if symmetric else left.shape[0]
+    last = left.shape[0]
     if form == TAKEN:
         for i in range(last):
             for j in range(width):
@@ -79,14 +79,14 @@ def _rows_tile(form, X, squares, gamma, coef0, degree, left, slots, right, j0, j
         return
     y = np.empty((width, X.shape[1]), X.dtype)
     y_squares = np.empty(width, X.dtype)
-    _copy_rows(X, columns, y)
+    copy_rows(X, columns, y)
     for j in range(width):
         y_squares[j] = squares[columns[j]]
     for i0 in range(0, last, ROWS):
         i1 = min(i0 + ROWS, last)
         x = np.empty((i1 - i0, X.shape[1]), X.dtype)
         dots = np.empty((i1 - i0, width), X.dtype)
-        _copy_rows(X, left[i0:i1], x)
+        copy_rows(X, left[i0:i1], x)
         np.dot(x, y.T, dots)
         for i in range(i0, i1):
             square = squares[left[i]]
@@ -112,35 +112,8 @@ def kernel_rows(form, X, squares, gamma, coef0, degree, left, slots, right, widt
             right,
             j0,
             min(j0 + width, n),
-            False,
             out,
         )
-
-
-@kernel
-def square_block(form, X, squares, gamma, coef0, degree, chosen, width, out):
-    """out = K of the chosen rows with each other, exactly symmetric; serial."""
-    n = chosen.shape[0]
-    slots = np.arange(n)
-    for j0 in range(0, n, width):
-        _rows_tile(
-            form,
-            X,
-            squares,
-            gamma,
-            coef0,
-            degree,
-            chosen,
-            slots,
-            chosen,
-            j0,
-            min(j0 + width, n),
-            True,
-            out,
-        )
-    for i in range(n):
-        for j in range(i):
-            out[i, j] = out[j, i]
 
 
 @kernel(fast_math=True)

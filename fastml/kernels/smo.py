@@ -11,99 +11,137 @@ gains the most (Fan, Chen and Lin, "Working set selection using second order inf
 
 Variables lie in one or two segments, 0..split..m. Regression has two variables per row, one segment
 each, that share the rows of K. The ν-problems keep Σ β of each segment constant (``grouped``).
+
+Steps look at few rows of K if few variables leave their bounds, so rows are computed when a step
+first looks at them (`Rows`).
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from fastml._jit import kernel, parallel_kernel, prange
-from fastml.kernels.kernel_rows import square_block
+from fastml.kernels.kernel_rows import TAKEN, copy_rows, finish_row
 
 FAR = 1e300
 TINY = 1e-12
 """Stands for a curvature that is not positive."""
 
 
-LANES = 32
-"""Maxima are kept per lane: that is what LLVM turns into vector code."""
+STRETCH = 512
+"""Extremes are found by stretches of so many variables, so that their places are found fast."""
+
+
+class Rows(NamedTuple):
+    """Which rows of K are ``ready``, and what the others are made from: rows X of the problem."""
+
+    ready: np.ndarray
+    form: int
+    X: np.ndarray
+    squares: np.ndarray
+    gamma: float
+    coef0: float
+    degree: int
+    dots: np.ndarray
+
+
+@kernel
+def ensure_row(i, K, rows):
+    """Compute row i of K if it is not there."""
+    if not rows.ready[i]:
+        rows.ready[i] = True
+        np.dot(rows.X, rows.X[i], rows.dots)
+        finish_row(
+            rows.form, rows.dots, rows.squares[i], rows.squares,
+            rows.gamma, rows.coef0, rows.degree, K[i],
+        )  # fmt: skip
+
+
+@kernel
+def _rank(x):
+    """A whole number that orders as the float64 x does: LLVM vectorises only maxima of those."""
+    bits = np.float64(x).view(np.int64)
+    return bits ^ ((bits >> np.int64(63)) & np.int64(0x7FFFFFFFFFFFFFFF))
+
+
+@kernel
+def _ranked(rank):
+    return np.int64(rank ^ ((rank >> np.int64(63)) & np.int64(0x7FFFFFFFFFFFFFFF))).view(np.float64)
 
 
 @kernel(fast_math=True)
-def _move(v, beta, lower, upper, row_i, row_j, step, lanes):
-    """v -= step (K_i - K_j); the largest v that may rise and the smallest that may sink."""
-    tops, bottoms = lanes[0], lanes[1]
-    for k in range(LANES):
-        tops[k] = -FAR
-        bottoms[k] = FAR
-    n = v.shape[0]
-    whole = n - n % LANES
-    for start in range(0, whole, LANES):
-        for k in range(LANES):
-            value = v[start + k] - step * (row_i[start + k] - row_j[start + k])
-            v[start + k] = value
-            rising = value if beta[start + k] < upper[start + k] else -FAR
-            sinking = value if beta[start + k] > lower[start + k] else FAR
-            tops[k] = rising if rising > tops[k] else tops[k]
-            bottoms[k] = sinking if sinking < bottoms[k] else bottoms[k]
-    for t in range(whole, n):
+def _move_stretch(v, beta, lower, upper, row_i, row_j, step):
+    least, most = _rank(-FAR), _rank(FAR)
+    top, bottom = least, most
+    for t in range(v.shape[0]):
         value = v[t] - step * (row_i[t] - row_j[t])
         v[t] = value
-        rising = value if beta[t] < upper[t] else -FAR
-        sinking = value if beta[t] > lower[t] else FAR
-        tops[0] = rising if rising > tops[0] else tops[0]
-        bottoms[0] = sinking if sinking < bottoms[0] else bottoms[0]
-    top, bottom = tops[0], bottoms[0]
-    for k in range(1, LANES):
-        top = tops[k] if tops[k] > top else top
-        bottom = bottoms[k] if bottoms[k] < bottom else bottom
+        rank = _rank(value)
+        rising = rank if beta[t] < upper[t] else least
+        sinking = rank if beta[t] > lower[t] else most
+        top = rising if rising > top else top
+        bottom = sinking if sinking < bottom else bottom
     return top, bottom
 
 
-@kernel(fast_math=True)
-def _gains(v, beta, lower, diagonal, row_i, v_i, k_ii, gains, lanes):
-    """What each sinking partner of i would gain; the largest."""
+@kernel
+def _move(v, beta, lower, upper, row_i, row_j, step):
+    """v -= step (K_i - K_j); the largest v that may rise, its place, the smallest that may sink."""
     n = v.shape[0]
-    for t in range(n):
+    top, bottom = _rank(-FAR), _rank(FAR)
+    place = 0
+    for a in range(0, n, STRETCH):
+        b = min(a + STRETCH, n)
+        rising, sinking = _move_stretch(
+            v[a:b], beta[a:b], lower[a:b], upper[a:b], row_i[a:b], row_j[a:b], step
+        )
+        if rising > top:
+            top, place = rising, a
+        if sinking < bottom:
+            bottom = sinking
+    top_value = _ranked(top)
+    while place < n and not (v[place] == top_value and beta[place] < upper[place]):
+        place += 1
+    return top_value, place, _ranked(bottom)
+
+
+@kernel(fast_math=True)
+def _gain_stretch(v, beta, lower, diagonal, row_i, v_i, k_ii, gains):
+    most = np.int64(-1)
+    for t in range(v.shape[0]):
         difference = v_i - v[t]
         curvature = k_ii + diagonal[t] - 2.0 * row_i[t]
         curvature = curvature if curvature > TINY else TINY
         gain = difference * difference / curvature
-        gains[t] = gain if (difference > 0.0) & (beta[t] > lower[t]) else -1.0
-    most = lanes[0]
-    for k in range(LANES):
-        most[k] = -1.0
-    whole = n - n % LANES
-    for start in range(0, whole, LANES):
-        for k in range(LANES):
-            most[k] = gains[start + k] if gains[start + k] > most[k] else most[k]
-    for t in range(whole, n):
-        most[0] = gains[t] if gains[t] > most[0] else most[0]
-    result = most[0]
-    for k in range(1, LANES):
-        result = most[k] if most[k] > result else result
-    return result
+        gain = gain if (difference > 0.0) & (beta[t] > lower[t]) else -1.0
+        gains[t] = gain
+        bits = np.float64(gain).view(np.int64)  # in order where gains are positive
+        most = bits if bits > most else most
+    return most
 
 
 @kernel
-def _first_rising(v, beta, upper, top):
-    for t in range(v.shape[0]):
-        if v[t] == top and beta[t] < upper[t]:
-            return t
-    return -1
+def _best_partner(v, beta, lower, diagonal, row_i, v_i, k_ii, gains):
+    """The largest gain of a sinking partner of i, and its place; -1 if there is none."""
+    n = v.shape[0]
+    most, place = np.int64(-1), -1
+    for a in range(0, n, STRETCH):
+        b = min(a + STRETCH, n)
+        gain = _gain_stretch(
+            v[a:b], beta[a:b], lower[a:b], diagonal[a:b], row_i[a:b], v_i, k_ii, gains[a:b]
+        )
+        if gain > most:
+            most, place = gain, a
+    best = np.int64(most).view(np.float64)
+    while 0 <= place < n and gains[place] != best:
+        place += 1
+    return (best, place) if 0 <= place < n else (-1.0, -1)
 
 
 @kernel
-def _first_equal(gains, most):
-    for t in range(gains.shape[0]):
-        if gains[t] == most:
-            return t
-    return -1
-
-
-@kernel
-def smo_steps(K, diagonal, lower, upper, split, grouped, beta, v, gains, tol, max_steps):
+def smo_steps(K, rows, diagonal, lower, upper, split, grouped, beta, v, gains, tol, max_steps):
     """Steps until the gap is below ``tol``, or max_steps of them: (steps, gap)."""
     m = v.shape[0]
-    lanes = np.empty((2, LANES))
     shift = split if m > K.shape[0] else 0
     v0, v1 = v[:split], v[split:]
     beta0, beta1 = beta[:split], beta[split:]
@@ -112,18 +150,22 @@ def smo_steps(K, diagonal, lower, upper, split, grouped, beta, v, gains, tol, ma
     gains0, gains1 = gains[:split], gains[split:]
     diagonal0, diagonal1 = diagonal[:split], diagonal[split - shift :]
     i, j, step = 0, 0, 0.0
+    ensure_row(0, K, rows)
     steps = 0
     while True:
         row_i, row_j = K[i], K[j]
-        top0, bottom0 = _move(v0, beta0, lower0, upper0, row_i, row_j, step, lanes)
-        top1, bottom1 = -FAR, FAR
+        top0, place0, bottom0 = _move(v0, beta0, lower0, upper0, row_i, row_j, step)
+        top1, place1, bottom1 = -FAR, 0, FAR
         if m > split:
             row_i, row_j = K[i, split - shift :], K[j, split - shift :]
-            top1, bottom1 = _move(v1, beta1, lower1, upper1, row_i, row_j, step, lanes)
+            top1, place1, bottom1 = _move(v1, beta1, lower1, upper1, row_i, row_j, step)
         if grouped:
             gap = max(top0 - bottom0, top1 - bottom1)
         else:
             gap = max(top0, top1) - min(bottom0, bottom1)
+        spread = (top0 - bottom0) + (top1 - bottom1)
+        if spread != spread:  # infinite kernel values: nothing can be told from v
+            return steps, spread
         if gap < tol or steps >= max_steps:
             return steps, gap
         most = -1.0
@@ -135,27 +177,30 @@ def smo_steps(K, diagonal, lower, upper, split, grouped, beta, v, gains, tol, ma
             top = top1 if side == 1 else top0
             if top == -FAR:
                 continue
-            if side == 1:
-                t = split + _first_rising(v1, beta1, upper1, top)
-            else:
-                t = _first_rising(v0, beta0, upper0, top)
+            t = split + place1 if side == 1 else place0
             base = t - shift if t >= split else t
+            ensure_row(base, K, rows)
             if side == 0 or not grouped:
                 row_i = K[base]
                 k_ii = diagonal[base]
-                gain = _gains(v0, beta0, lower0, diagonal0, row_i, top, k_ii, gains0, lanes)
+                gain, partner = _best_partner(
+                    v0, beta0, lower0, diagonal0, row_i, top, k_ii, gains0
+                )
                 if gain > most:
-                    most, first, second = gain, t, _first_equal(gains0, gain)
+                    most, first, second = gain, t, partner
             if m > split and (side == 1 or not grouped):
                 row_i = K[base, split - shift :]
                 k_ii = diagonal[base]
-                gain = _gains(v1, beta1, lower1, diagonal1, row_i, top, k_ii, gains1, lanes)
+                gain, partner = _best_partner(
+                    v1, beta1, lower1, diagonal1, row_i, top, k_ii, gains1
+                )
                 if gain > most:
-                    most, first, second = gain, t, split + _first_equal(gains1, gain)
+                    most, first, second = gain, t, split + partner
         if first < 0:
             return steps, 0.0
         i = first - shift if first >= split else first
         j = second - shift if second >= split else second
+        ensure_row(j, K, rows)
         curvature = max(diagonal[i] + diagonal[j] - 2.0 * K[i, j], TINY)
         step = (v[first] - v[second]) / curvature
         room_up = upper[first] - beta[first]
@@ -175,7 +220,7 @@ def smo_steps(K, diagonal, lower, upper, split, grouped, beta, v, gains, tol, ma
 
 
 @kernel
-def _start(K, target, beta, doubled, v):
+def _start(K, rows, target, beta, doubled, v):
     """v = target - K β."""
     n = K.shape[0]
     for t in range(v.shape[0]):
@@ -183,6 +228,7 @@ def _start(K, target, beta, doubled, v):
     for i in range(n):
         weight = beta[i] + (beta[n + i] if doubled else 0.0)
         if weight != 0.0:
+            ensure_row(i, K, rows)
             for t in range(n):
                 v[t] -= weight * K[i, t]
                 if doubled:
@@ -190,21 +236,47 @@ def _start(K, target, beta, doubled, v):
 
 
 @kernel
+def rows_of(form, X, squares, gamma, coef0, degree, chosen, K, diagonal):
+    """`Rows` of the problem of the chosen rows of X, and its diagonal; a given K is copied."""
+    n = chosen.shape[0]
+    taken = form == TAKEN
+    own = np.empty((0 if taken else n, X.shape[1]), X.dtype)
+    own_squares, dots = np.empty(n, X.dtype), np.empty(n, X.dtype)
+    dot, value = np.empty(1, X.dtype), np.empty(1, X.dtype)
+    if not taken:
+        copy_rows(X, chosen, own)
+    for i in range(n):
+        own_squares[i] = squares[chosen[i]]
+        if taken:
+            for j in range(n):
+                K[i, j] = X[chosen[i], chosen[j]]
+            diagonal[i] = K[i, i]
+        else:
+            dot[0] = 0.0
+            for k in range(X.shape[1]):
+                dot[0] += own[i, k] * own[i, k]
+            itself = own_squares[i : i + 1]
+            finish_row(form, dot, own_squares[i], itself, gamma, coef0, degree, value)
+            diagonal[i] = value[0]
+    ready = np.full(n, taken)
+    return Rows(ready, form, own, own_squares, gamma, coef0, degree, dots)
+
+
+@kernel
 def _solve_one(
-    p, K, form, X, squares, gamma, coef0, degree, width, rows, row_starts, starts, splits, grouped,
+    p, K, form, X, squares, gamma, coef0, degree, chosen, row_starts, starts, splits, grouped,
     target, lower, upper, beta, v, tol, max_steps, steps, gaps,
 ):  # fmt: skip
-    chosen = rows[row_starts[p] : row_starts[p + 1]]
+    own = chosen[row_starts[p] : row_starts[p + 1]]
     first, last = starts[p], starts[p + 1]
-    square_block(form, X, squares, gamma, coef0, degree, chosen, width, K)
-    n = chosen.shape[0]
+    n = own.shape[0]
     diagonal = np.empty(n)
-    for i in range(n):
-        diagonal[i] = K[i, i]
+    rows = rows_of(form, X, squares, gamma, coef0, degree, own, K, diagonal)
     own_beta, own_v = beta[first:last], v[first:last]
-    _start(K, target[first:last], own_beta, last - first > n, own_v)
+    _start(K, rows, target[first:last], own_beta, last - first > n, own_v)
     steps[p], gaps[p] = smo_steps(
         K,
+        rows,
         diagonal,
         lower[first:last],
         upper[first:last],
@@ -220,15 +292,15 @@ def _solve_one(
 
 @parallel_kernel
 def solve_problems(
-    begin, end, matrices, form, X, squares, gamma, coef0, degree, width, rows, row_starts, starts,
+    begin, end, matrices, form, X, squares, gamma, coef0, degree, chosen, row_starts, starts,
     splits, grouped, target, lower, upper, beta, v, tol, max_steps, steps, gaps,
 ):  # fmt: skip
-    """Problems begin..end, each on its whole kernel matrix, which stays in ``matrices``."""
+    """Problems begin..end, each on a kernel matrix of its own in ``matrices``, rows as needed."""
     for c in prange(end - begin):
         p = begin + np.intp(c)
         n = row_starts[p + 1] - row_starts[p]
         K = matrices[np.intp(c), : n * n].reshape(n, n)
         _solve_one(
-            p, K, form, X, squares, gamma, coef0, degree, width, rows, row_starts, starts, splits,
+            p, K, form, X, squares, gamma, coef0, degree, chosen, row_starts, starts, splits,
             grouped, target, lower, upper, beta, v, tol, max_steps, steps, gaps,
         )  # fmt: skip

@@ -19,7 +19,7 @@ from sklearn.utils.validation import (
 )
 
 from fastml.svm._decision import support_sums
-from fastml.svm._smo import WHOLE, solve
+from fastml.svm._smo import solve
 from fastml.svm._sources import KERNELS, Kernel, make_source
 
 try:
@@ -202,7 +202,7 @@ class BaseSVM(BaseEstimator):
             n_problem=largest,
             tol=self.tol,
             cache_bytes=cache_bytes,
-            by_rounds=min(dual.rows.size for dual in duals) > WHOLE,
+            least=min(dual.rows.size for dual in duals),
             n_jobs=self.n_jobs,
         )
         single = source.dtype == np.float32

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from fastml._threads import effective_n_threads, single_threaded_blas
-from fastml.kernels.kernel_rows import weighted_rows
-from fastml.kernels.smo import FAR, smo_steps, solve_problems
+from fastml.kernels.kernel_rows import TAKEN, weighted_rows
+from fastml.kernels.smo import FAR, Rows, smo_steps, solve_problems
 from fastml.svm._sources import DenseSource
 
 WHOLE = 2560
@@ -81,7 +81,7 @@ def solve(source, duals, *, tol, max_iter, cache_bytes, n_jobs, report=None) -> 
     """Solve problems over one ``source`` of kernel values; ``report(steps, gap)`` is told."""
     small = [dual for dual in duals if dual.rows.size <= WHOLE]
     solutions = {}
-    if isinstance(source, DenseSource) and source.dtype == np.float64 and small:
+    if isinstance(source, DenseSource) and small:
         found = _solve_small(source, small, tol, max_iter, cache_bytes, n_jobs, report)
         solutions = {id(dual): solution for dual, solution in zip(small, found)}
     for dual in duals:
@@ -93,7 +93,7 @@ def solve(source, duals, *, tol, max_iter, cache_bytes, n_jobs, report=None) -> 
 
 
 def _solve_small(source, duals, tol, max_iter, cache_bytes, n_jobs, report) -> list[Solution]:
-    """Many small problems, each serial on its whole matrix, side by side."""
+    """Many small problems, each serial on a matrix of its own, side by side."""
     rows = np.concatenate([dual.rows for dual in duals])
     target, lower, upper, beta = (
         np.concatenate([getattr(dual, name) for dual in duals])
@@ -106,8 +106,9 @@ def _solve_small(source, duals, tol, max_iter, cache_bytes, n_jobs, report) -> l
     v = np.empty_like(target)
     steps, gaps = np.zeros(sizes.size, dtype=np.intp), np.zeros(sizes.size)
     largest = int(sizes.max())
-    count = int(min(sizes.size, 64, max(1, min(cache_bytes, 2**27) // (8 * largest**2))))
-    matrices = np.empty((count, largest**2))
+    bytes_each = source.dtype.itemsize * largest**2
+    count = int(min(sizes.size, 64, max(1, min(cache_bytes, 2**27) // bytes_each)))
+    matrices = np.empty((count, largest**2), dtype=source.dtype)
     problem = (rows, row_starts, starts, splits, duals[0].grouped, target, lower, upper, beta, v)
     solutions = []
     for begin in range(0, sizes.size, count):
@@ -123,7 +124,6 @@ def _solve_small(source, duals, tol, max_iter, cache_bytes, n_jobs, report) -> l
                 end,
                 matrices,
                 *source.arguments,
-                source.width,
                 *problem,
                 tol,
                 allowed,
@@ -139,6 +139,7 @@ def _solve_small(source, duals, tol, max_iter, cache_bytes, n_jobs, report) -> l
             if not found.converged and done < limit:
                 n = sizes[p]
                 K = matrices[p - begin, : n * n].reshape(n, n)
+                source.fill(duals[p].rows, np.arange(n), duals[p].rows, K, n_jobs)
                 found = steps_on_matrix(K, duals[p], beta[own], v[own], tol, limit - done, report)
                 found.steps += done
             elif report is not None:
@@ -160,15 +161,23 @@ def steps_on_matrix(K, dual, beta, v, tol, limit, report=None) -> Solution:
     diagonal = K.diagonal().astype(np.float64)
     gains = np.empty(v.size)
     bounds = (dual.lower, dual.upper, dual.split, dual.grouped)
+    rows = all_ready(K)
     steps = 0
     while True:
         allowed = min(STEPS_PER_CALL, limit - steps)
-        done, gap = smo_steps(K, diagonal, *bounds, beta, v, gains, tol, allowed)
+        done, gap = smo_steps(K, rows, diagonal, *bounds, beta, v, gains, tol, allowed)
         steps += done
         if report is not None:
             report(steps, gap)
-        if gap < tol or steps >= limit:
+        if not gap >= tol or steps >= limit:
             return Solution(beta, v, steps, gap < tol, gap)
+
+
+def all_ready(K) -> Rows:
+    """For a matrix of which all rows are there."""
+    nothing = np.empty(0, dtype=K.dtype)
+    ready = np.ones(K.shape[0], dtype=bool)
+    return Rows(ready, TAKEN, nothing[:, None], nothing, K.dtype.type(0.0), 0.0, 0, nothing)
 
 
 def _per_row(values, dual):

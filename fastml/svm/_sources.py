@@ -108,6 +108,9 @@ class AnySource:
         return np.ascontiguousarray(self.kernel.matrix(X, X, n_jobs), dtype=np.float64)
 
 
+SINGLE_FROM = 512
+"""Problems of fewer rows are not worth single precision."""
+
 SINGLE = 3e-8
 """Rounding of float32 kernel values, relative (root mean square)."""
 
@@ -124,10 +127,11 @@ def single_precision_will_do(X, kernel: Kernel, largest: float, n: int, tol: flo
     return largest * np.sqrt(n) * SINGLE * scale < 0.1 * tol
 
 
-def make_source(X, kernel: Kernel, *, largest, n_problem, tol, cache_bytes, by_rounds, n_jobs):
-    """The source for rows X; ``largest`` is the largest bound of β."""
+def make_source(X, kernel: Kernel, *, largest, n_problem, tol, cache_bytes, least, n_jobs):
+    """The source for rows X; ``largest`` is the largest bound of β, ``least`` the fewest rows."""
     if by_dots(X, kernel):
-        single = by_rounds and single_precision_will_do(X, kernel, largest, n_problem, tol)
+        single = least > SINGLE_FROM
+        single = single and single_precision_will_do(X, kernel, largest, n_problem, tol)
         return DenseSource(X, kernel, np.float32 if single else np.float64)
     source = AnySource(X, kernel)
     n = X.shape[0]

@@ -6,7 +6,6 @@ from fastml._threads import single_threaded_blas
 from fastml.kernels.kernel_rows import (
     finish_row,
     kernel_rows,
-    square_block,
     weighted_rows,
 )
 from fastml.svm._sources import FORMS, norms_for
@@ -43,19 +42,6 @@ def test_rows_are_the_kernel(name, n, d, dtype):
         np.testing.assert_allclose(out[slots], expected, rtol=0, atol=10 * TOLERANCE[dtype])
 
 
-@floats
-@pytest.mark.parametrize("name", NAMES)
-def test_square_block_is_symmetric(name, dtype):
-    X = data(140, 3, dtype)
-    chosen = np.arange(1, 140)
-    out = np.full((139, 139), np.nan, dtype)
-    with single_threaded_blas():
-        square_block(*arguments(name, X), chosen, 50, out)
-    np.testing.assert_array_equal(out, out.T)
-    expected = svm_kernel(name, X[1:].astype(float), X[1:].astype(float))
-    np.testing.assert_allclose(out, expected, rtol=0, atol=10 * TOLERANCE[dtype])
-
-
 def test_a_given_matrix_is_taken():
     K = np.arange(36.0).reshape(6, 6)
     left, right = np.array([4, 1]), np.array([0, 5, 2])
@@ -68,7 +54,6 @@ def test_no_rows():
     X = data(3, 2, np.float64)
     out, none = np.empty((0, 3)), np.arange(0)
     kernel_rows(*arguments("rbf", X), none, none, np.arange(3), 8, out, n_threads=1)
-    square_block(*arguments("rbf", X), none, 8, np.empty((0, 0)))
 
 
 @pytest.mark.parametrize("degree", [0, 1, 2, 5])

@@ -3,7 +3,16 @@ import pytest
 from naive import smo, smo_gap, svm_kernel
 
 from fastml._threads import single_threaded_blas
-from fastml.kernels.smo import smo_steps, solve_problems
+from fastml.kernels.smo import (
+    FAR,
+    _best_partner,
+    _move,
+    ensure_row,
+    rows_of,
+    smo_steps,
+    solve_problems,
+)
+from fastml.svm._smo import all_ready
 from fastml.svm._sources import FORMS, norms_for
 
 pytestmark = pytest.mark.small
@@ -52,7 +61,7 @@ def test_same_steps_as_the_plain_method(kind, n, dtype):
         ours = beta.copy()
         v = target - (K[np.ix_(row, row)].astype(float) @ beta)
         done, gap = smo_steps(
-            K, K.diagonal().astype(float), lower, upper, split, grouped, ours, v,
+            K, all_ready(K), K.diagonal().astype(float), lower, upper, split, grouped, ours, v,
             np.empty(v.size), 1e-3, max_steps,
         )  # fmt: skip
         assert done == steps
@@ -70,8 +79,9 @@ def test_it_ends_at_the_optimum(kind):
     wide = K[np.ix_(row, row)]
     ours, v = beta.copy(), target - wide @ beta
     _, gap = smo_steps(
-        K, K.diagonal().copy(), lower, upper, split, grouped, ours, v, np.empty(v.size), 1e-6, 10**5
-    )
+        K, all_ready(K), K.diagonal().copy(), lower, upper, split, grouped, ours, v,
+        np.empty(v.size), 1e-6, 10**5,
+    )  # fmt: skip
     assert gap < 1e-6
     np.testing.assert_allclose(v, target - wide @ ours, atol=1e-9)
     assert ((lower <= ours) & (ours <= upper)).all()
@@ -98,17 +108,20 @@ def test_duplicates_and_a_kernel_of_zeros():
     lower, upper = np.minimum(sign, 0.0), np.maximum(sign, 0.0)
     beta, v = np.zeros(4), sign.copy()
     K = np.zeros((4, 4))
-    steps, gap = smo_steps(K, np.zeros(4), lower, upper, 4, False, beta, v, np.empty(4), 1e-3, 99)
+    steps, gap = smo_steps(
+        K, all_ready(K), np.zeros(4), lower, upper, 4, False, beta, v, np.empty(4), 1e-3, 99
+    )
     np.testing.assert_array_equal(beta, sign)
     assert steps == 2
     assert gap < 0
 
 
 def test_nothing_can_move():
-    zeros = np.zeros(3)
+    zeros, K = np.zeros(3), np.eye(3)
     steps, gap = smo_steps(
-        np.eye(3), np.ones(3), zeros, zeros, 3, False, zeros.copy(), np.arange(3.0), zeros, 1e-3, 9
-    )
+        K, all_ready(K), np.ones(3), zeros, zeros, 3, False, zeros.copy(), np.arange(3.0), zeros,
+        1e-3, 9,
+    )  # fmt: skip
     assert steps == 0
     assert gap < 1e-3
 
@@ -128,7 +141,7 @@ def test_many_problems_at_once(kind):
         steps, gaps = np.zeros(3, np.intp), np.zeros(3)
         with single_threaded_blas():
             solve_problems(
-                0, 3, matrices, FORMS["rbf"], X, norms_for("rbf", X), 0.5, 0.0, 3, 4,
+                0, 3, matrices, FORMS["rbf"], X, norms_for("rbf", X), 0.5, 0.0, 3,
                 np.arange(len(X)), row_starts, starts, splits, grouped, target, lower, upper,
                 ours, v, 1e-5, 1000, steps, gaps, n_threads=n_threads,
             )  # fmt: skip
@@ -141,4 +154,65 @@ def test_many_problems_at_once(kind):
         )
         assert gaps[p] < 1e-5
         np.testing.assert_allclose(ours[starts[p] : starts[p + 1]], expected, atol=1e-4)
-        np.testing.assert_allclose(matrices[p, : sizes[p] ** 2].reshape(K.shape), K, atol=1e-12)
+        made = matrices[p, : sizes[p] ** 2].reshape(K.shape)
+        used = ~np.isnan(made[:, 0])
+        assert used[ours[starts[p] : starts[p] + sizes[p]] != 0].all()
+        np.testing.assert_allclose(made[used], K[used], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["linear", "poly", "rbf", "sigmoid", "cosine", "precomputed"])
+def test_rows_are_made_when_looked_at(name):
+    X = np.random.default_rng(0).normal(size=(9, 9 if name == "precomputed" else 3))
+    chosen = np.array([7, 2, 4, 0])
+    own = X[chosen]
+    expected = X[np.ix_(chosen, chosen)] if name == "precomputed" else svm_kernel(name, own, own)
+    K, diagonal = np.full((4, 4), np.nan), np.empty(4)
+    rows = rows_of(FORMS[name], X, norms_for(name, X), 0.5, 0.3, 3, chosen, K, diagonal)
+    np.testing.assert_allclose(diagonal, expected.diagonal())
+    if name != "precomputed":
+        assert np.isnan(K).all()
+    with single_threaded_blas():
+        for i in (2, 0, 2):
+            ensure_row(i, K, rows)
+    np.testing.assert_allclose(K[[0, 2]], expected[[0, 2]])
+    assert np.isnan(K[[1, 3]]).all() == (name != "precomputed")
+
+
+@pytest.mark.parametrize("n", [3, 700])
+@pytest.mark.parametrize("value", [np.nan, -np.nan, np.inf, -np.inf, 1e200])
+def test_kernels_that_overflow_end(n, value):
+    sign = np.where(np.arange(n) % 2, 1.0, -1.0)
+    K = np.eye(n)
+    K[n // 2] = value
+    beta, v = np.zeros(n), sign.copy()
+    steps, _ = smo_steps(
+        K, all_ready(K), K.diagonal().copy(), np.minimum(sign, 0), np.maximum(sign, 0), n, False,
+        beta, v, np.empty(n), 1e-3, 10_000,
+    )  # fmt: skip
+    assert steps <= 10_000
+    assert ((np.minimum(sign, 0) <= beta) & (beta <= np.maximum(sign, 0))).all()
+
+
+@pytest.mark.parametrize("n", [1, 511, 512, 513, 1500])
+def test_extremes_and_their_places(n):
+    """Of equals, the first."""
+    rng = np.random.default_rng(n)
+    v, beta = rng.integers(-9, 9, n).astype(float), rng.integers(0, 3, n).astype(float)
+    row_i, row_j, zeros = rng.integers(0, 3, n) / 2, rng.integers(0, 3, n) / 2, np.zeros(n)
+    twos = np.full(n, 2.0)
+    expected = v - 0.5 * (row_i - row_j)
+    top, place, bottom = _move(v, beta, zeros, twos, row_i, row_j, 0.5)
+    np.testing.assert_array_equal(v, expected)
+    rising, sinking = np.where(beta < 2, v, -FAR), np.where(beta > 0, v, FAR)
+    assert top == rising.max()
+    assert bottom == sinking.min()
+    if top > -FAR:
+        assert place == rising.argmax()
+    gains = np.empty(n)
+    gain, partner = _best_partner(v, beta, zeros, twos, row_i, 2.0, 2.0, gains)
+    curvature = 4.0 - 2.0 * row_i
+    allowed = (v < 2.0) & (beta > 0)
+    wanted = np.where(allowed, (2.0 - v) ** 2 / curvature, -1.0)
+    assert gain == pytest.approx(wanted.max())
+    assert partner == (np.argmax(gains) if allowed.any() else -1)
+    np.testing.assert_allclose(gains, wanted)
