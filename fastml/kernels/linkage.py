@@ -152,56 +152,51 @@ def _store_row(D, square, width, i, blocked, row):
 
 
 @kernel
-def _compact(D, square, slots, state, moved):
-    """Close the gaps that dead slots leave; entries only ever move towards the front."""
-    sizes, blocked, leaf, near, near_distance, seen, born, chain = (
-        slots.sizes,
-        slots.blocked,
-        slots.leaf,
-        slots.near,
-        slots.near_distance,
-        slots.seen,
-        slots.born,
-        slots.chain,
-    )
-    width = state[WIDTH]
+def number_alive(blocked, width, moved):
+    """moved[i] = new place of slot i, or -1 if it is dead; returns how many live."""
     n = 0
     for i in range(width):
+        moved[i] = -1
         if blocked[i] == 0.0:
             moved[i] = n
             n += 1
-        else:
-            moved[i] = -1
-    if square:
-        position = 0
-        for i in range(width):
-            if moved[i] >= 0:
-                for j in range(width):
-                    if moved[j] >= 0:
-                        D[position] = D[i * width + j]
-                        position += 1
-    else:
-        position = 0
-        for i in range(width):
-            if moved[i] >= 0:
-                start = row_start(width, i)
-                for j in range(i + 1, width):
-                    if moved[j] >= 0:
-                        D[position] = D[start + j]
-                        position += 1
-    for i in range(width):
-        k = moved[i]
-        if k >= 0:
-            sizes[k] = sizes[i]
-            blocked[k] = 0.0
-            leaf[k] = leaf[i]
-            near_distance[k] = near_distance[i]
-            born[k] = born[i]
-            seen[k] = seen[i] if moved[near[i]] >= 0 else -1
-            near[k] = moved[near[i]] if moved[near[i]] >= 0 else 0
+    return n
+
+
+@kernel
+def move_slots(slots, state, moved, n):
+    """Move what is known of the n slots alive to their new places."""
+    for i in range(state[WIDTH]):
+        j = moved[i]
+        if j >= 0:
+            slots.sizes[j] = slots.sizes[i]
+            slots.blocked[j] = 0.0
+            slots.leaf[j] = slots.leaf[i]
+            slots.near_distance[j] = slots.near_distance[i]
+            slots.born[j] = slots.born[i]
+            near = moved[slots.near[i]]
+            slots.seen[j] = slots.seen[i] if near >= 0 else -1
+            slots.near[j] = near if near >= 0 else 0
     for c in range(state[CHAIN]):
-        chain[c] = moved[chain[c]]
+        slots.chain[c] = moved[slots.chain[c]]
     state[WIDTH] = n
+
+
+@kernel
+def _compact(D, square, slots, state, moved):
+    """Close the gaps that dead slots leave; entries only ever move towards the front."""
+    width = state[WIDTH]
+    n = number_alive(slots.blocked, width, moved)
+    position = 0
+    for i in range(width):
+        if moved[i] < 0:
+            continue
+        start = i * width if square else row_start(width, i)
+        for j in range(0 if square else i + 1, width):
+            if moved[j] >= 0:
+                D[position] = D[start + j]
+                position += 1
+    move_slots(slots, state, moved, n)
 
 
 @kernel

@@ -10,7 +10,17 @@ and compaction are as in `fastml.kernels.linkage`.
 import numpy as np
 
 from fastml._jit import kernel, parallel_kernel, prange
-from fastml.kernels.linkage import ACTIVE, CHAIN, CLOCK, INFINITE, INFINITE_BITS, MERGED, WIDTH
+from fastml.kernels.linkage import (
+    ACTIVE,
+    CHAIN,
+    CLOCK,
+    INFINITE,
+    INFINITE_BITS,
+    MERGED,
+    WIDTH,
+    move_slots,
+    number_alive,
+)
 from fastml.kernels.metrics import SQEUCLIDEAN
 from fastml.kernels.mst import BLOCK, panel_rdists
 
@@ -113,40 +123,13 @@ def _ward_distance(panel, sizes, a, b):
 @kernel
 def _compact(panel, slots, state, moved):
     """Close the gaps that dead slots leave."""
-    sizes, blocked, leaf, near, near_distance, seen, born, chain = (
-        slots.sizes,
-        slots.blocked,
-        slots.leaf,
-        slots.near,
-        slots.near_distance,
-        slots.seen,
-        slots.born,
-        slots.chain,
-    )
     width = state[WIDTH]
-    n = 0
-    for i in range(width):
-        moved[i] = -1
-        if blocked[i] == 0.0:
-            moved[i] = n
-            n += 1
+    n = number_alive(slots.blocked, width, moved)
     for k in range(panel.shape[0]):
         for i in range(width):
             if moved[i] >= 0:
                 panel[k, moved[i]] = panel[k, i]
-    for i in range(width):
-        j = moved[i]
-        if j >= 0:
-            sizes[j] = sizes[i]
-            blocked[j] = 0.0
-            leaf[j] = leaf[i]
-            near_distance[j] = near_distance[i]
-            born[j] = born[i]
-            seen[j] = seen[i] if moved[near[i]] >= 0 else -1
-            near[j] = moved[near[i]] if moved[near[i]] >= 0 else 0
-    for c in range(state[CHAIN]):
-        chain[c] = moved[chain[c]]
-    state[WIDTH] = n
+    move_slots(slots, state, moved, n)
 
 
 @kernel
