@@ -76,6 +76,32 @@ def lowest_bit(word):
     return np.intp(BIT_POSITION[(isolated * DE_BRUIJN) >> np.uint64(58)])
 
 
+@kernel
+def note_code(bits, upper_bits, code):
+    """Put a code into the set: one bit of ``bits``, and one of ``upper_bits`` for its word."""
+    bits[code >> 6] |= ONE << np.uint64(code & 63)
+    upper_bits[code >> 12] |= ONE << np.uint64((code >> 6) & 63)
+
+
+@kernel
+def take_codes(bits, upper_bits, largest, codes):
+    """The codes of the set, in order, into ``codes``; the set is empty afterwards."""
+    n = 0
+    for top in range((largest >> 12) + 1):
+        above = upper_bits[top]
+        upper_bits[top] = np.uint64(0)
+        while above != np.uint64(0):
+            word = 64 * top + lowest_bit(above)
+            above &= above - ONE
+            rest = bits[word]
+            bits[word] = np.uint64(0)
+            while rest != np.uint64(0):
+                codes[n] = 64 * word + lowest_bit(rest)
+                n += 1
+                rest &= rest - ONE
+    return n
+
+
 # ---------------------------------------------------------------------------- criteria
 
 
@@ -212,20 +238,8 @@ def search_pairs(
                 code = np.intp(codes[rows[i], feature])
                 hist[code, 0] += stats[i, 0]
                 hist[code, 1] += stats[i, 1]
-                bits[code >> 6] |= ONE << np.uint64(code & 63)
-                upper_bits[code >> 12] |= ONE << np.uint64((code >> 6) & 63)
-            for top in range((missing >> 12) + 1):
-                above = upper_bits[top]
-                upper_bits[top] = np.uint64(0)
-                while above != np.uint64(0):
-                    word = 64 * top + lowest_bit(above)
-                    above &= above - ONE
-                    rest = bits[word]
-                    bits[word] = np.uint64(0)
-                    while rest != np.uint64(0):
-                        occupied[n_occupied] = 64 * word + lowest_bit(rest)
-                        n_occupied += 1
-                        rest &= rest - ONE
+                note_code(bits, upper_bits, code)
+            n_occupied = take_codes(bits, upper_bits, missing, occupied)
         else:
             for i in range(n):
                 code = np.intp(codes[rows[i], feature])
@@ -365,24 +379,11 @@ def search_slots(
         feature = np.intp(draw(state, features, drawn))
 
         missing = np.intp(n_codes[feature])
-        n_occupied = 0
         for i in range(n):
             code = np.intp(codes[rows[i], feature])
             add_row(hist[code], weights[rows[i]], y, rows[i], offsets, is_class)
-            bits[code >> 6] |= ONE << np.uint64(code & 63)
-            upper_bits[code >> 12] |= ONE << np.uint64((code >> 6) & 63)
-        for top in range((missing >> 12) + 1):
-            above = upper_bits[top]
-            upper_bits[top] = np.uint64(0)
-            while above != np.uint64(0):
-                word = 64 * top + lowest_bit(above)
-                above &= above - ONE
-                rest = bits[word]
-                bits[word] = np.uint64(0)
-                while rest != np.uint64(0):
-                    occupied[n_occupied] = 64 * word + lowest_bit(rest)
-                    n_occupied += 1
-                    rest &= rest - ONE
+            note_code(bits, upper_bits, code)
+        n_occupied = take_codes(bits, upper_bits, missing, occupied)
         if n_occupied > 1:
             any_varies = True
             if least_rows > 1:

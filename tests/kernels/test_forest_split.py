@@ -186,3 +186,16 @@ def test_bins_of_many_values():
     y = (X[:, 0] > 0.3) * 1.0
     split = pairs(X, y, np.ones(2000), "squared", is_class=True, exact=False)
     assert split.threshold == pytest.approx(0.3, abs=0.02)
+
+
+@pytest.mark.small
+@pytest.mark.parametrize("codes", [[], [0], [63, 64], [5000, 4095, 4096, 0, 5000]])
+def test_a_set_of_codes(codes):
+    bits, upper_bits = np.zeros(80, np.uint64), np.zeros(2, np.uint64)
+    for code in codes:
+        k.note_code(bits, upper_bits, np.intp(code))
+    found = np.full(8, -1, np.int64)
+    n = k.take_codes(bits, upper_bits, 5000, found)
+    assert found[:n].tolist() == sorted(set(codes))
+    assert not bits.any()
+    assert not upper_bits.any()
