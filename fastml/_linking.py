@@ -7,6 +7,10 @@ is ever run. Here jitted code sees, in the place of a kernel, its *inner twin*, 
 without Python wrappers until the outermost function, the one that Python calls, links and optimises
 everything at once. A third of the wait on an empty cache goes away with it.
 
+The types of built-in operations are looked up once as well: for every ``a[i]`` or ``a + b`` Numba
+tries all implementations that it knows in turn, dozens of them, and does so again for the same
+types at the next place. That is another tenth.
+
 This leans on Numba's insides. Where they have moved, `adopt` is None and kernels are Numba's
 ordinary functions: slower to compile, equal otherwise.
 """
@@ -22,11 +26,14 @@ def _make_adopt():
         from numba.core import types
         from numba.core.codegen import JITCodeLibrary
         from numba.core.compiler import CompilerBase, DefaultPassBuilder
+        from numba.core.compiler_lock import global_compiler_lock
         from numba.core.compiler_machinery import PassManager, register_pass
         from numba.core.registry import CPUDispatcher
+        from numba.core.targetconfig import ConfigStack
         from numba.core.typed_passes import NativeLowering, NativeParforLowering
 
         JITCodeLibrary._get_module_for_linking, CPUDispatcher._numba_type_  # noqa: B018
+        resolve = types.Function.get_call_type
     except (ImportError, AttributeError):
         return None
 
@@ -115,7 +122,36 @@ def _make_adopt():
         def add_overload(self, cres):
             self.overloads[tuple(cres.signature.args)] = cres
 
-    class KernelDispatcher(CPUDispatcher):
+    known: dict[tuple, tuple] = {}
+
+    def resolve_once(function, context, args, kws):
+        """`Function.get_call_type`, which also notes the implementation that it chose."""
+        flags = ConfigStack.top_or_none()
+        options = None if flags is None else flags.summary()
+        key = id(function), tuple(args), tuple(kws.items()) if kws else (), options
+        if key in known:
+            _, signature, implementation = known[key]
+            function._impl_keys[signature.args] = implementation
+            return signature
+        signature = resolve(function, context, args, kws)
+        # The function itself is kept so that no other object gets its id.
+        known[key] = function, signature, function._impl_keys[signature.args]
+        return signature
+
+    class RememberingDispatcher(CPUDispatcher):
+        """While it compiles, built-in operations are resolved once."""
+
+        def compile(self, sig):
+            with global_compiler_lock:
+                if types.Function.get_call_type is resolve_once:
+                    return super().compile(sig)
+                types.Function.get_call_type = resolve_once
+                try:
+                    return super().compile(sig)
+                finally:
+                    del types.Function.get_call_type  # the inherited one shows again
+
+    class KernelDispatcher(RememberingDispatcher):
         """Python's view of a kernel."""
 
         inner: InnerDispatcher | None = None
@@ -137,8 +173,7 @@ def _make_adopt():
         """Make Numba's ``dispatcher`` link what it calls."""
         if parallel:
             dispatcher._compiler.pipeline_class = DriverCompiler
-        else:
-            dispatcher.__class__ = KernelDispatcher
+        dispatcher.__class__ = RememberingDispatcher if parallel else KernelDispatcher
 
     return adopt
 

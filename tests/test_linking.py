@@ -106,3 +106,33 @@ def test_kernels_work_where_numba_has_moved():
     print(len(set(KMeans(3, n_init=1, random_state=0).fit(X).labels_)))
     """
     assert run_python(code).strip() == "3"
+
+
+def test_operations_are_resolved_once_and_only_for_kernels(monkeypatch):
+    from numba.core import types, utils
+
+    plain, order = types.Function.get_call_type, utils.order_by_target_specificity
+    resolved = []
+
+    def count(target, templates, fnkey=""):
+        resolved.append(fnkey)
+        return order(target, templates, fnkey)
+
+    monkeypatch.setattr(utils, "order_by_target_specificity", count)
+    counts = []
+    for _ in range(2):
+
+        @kernel
+        def products(a):
+            return a[0] * a[0] + a[1] * a[1]
+
+        products._cache.disable()
+        resolved.clear()
+        assert products(np.array([1.0, 2.0])) == 5.0
+        counts.append(len(resolved))
+    assert counts[1] == 0, counts
+    assert types.Function.get_call_type is plain
+
+    resolved.clear()
+    assert numba.njit(lambda a: a[0] * a[0])(np.array([3.0])) == 9.0
+    assert resolved  # Numba's own functions are left alone

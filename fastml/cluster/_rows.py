@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fastml._threads import effective_n_threads
 from fastml._validation import kernel_view
+from fastml.cluster._centers import finish_centers, lay_out_centers, merge_statistics
 from fastml.kernels import bounds, lloyd
 from fastml.kernels.lloyd import GROUP, INERTIA, LABELS, SUMS, TILE
 
@@ -104,13 +105,13 @@ class Rows:
 
     def merge(self) -> tuple[int, int]:
         """Merge the statistics of the chunks: (number of empty clusters, changed labels)."""
-        return lloyd.merge_statistics(
+        return merge_statistics(
             self.sums, self.masses, self.changed, self.total_sums, self.total_masses
         )
 
     def finish(self, old_centers: NDArray, centers: NDArray) -> float:
         """Write and lay out the new centres; return the sum of their squared moves."""
-        squared_move = lloyd.finish_centers(
+        squared_move = finish_centers(
             self.total_sums, self.total_masses, old_centers, centers, self.moves
         )
         self.set_centers(centers)
@@ -185,7 +186,7 @@ class DenseRows(Rows):
         self.norms = np.empty(shape[0] * GROUP, dtype=self.dtype)
 
     def set_centers(self, centers):
-        lloyd.lay_out_centers(centers, self.coefficients, self.norms)
+        lay_out_centers(centers, self.coefficients, self.norms)
 
     def visit(self, what, centers, labels):
         lloyd.lloyd_chunks(

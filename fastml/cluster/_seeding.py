@@ -51,16 +51,12 @@ class SeedingSteps:
         self.keep = 2 * n_trials <= rows.n_features
         self.kept = np.empty((n_trials if self.keep else 0, rows.n_rows), dtype=rows.dtype)
         self.potentials = np.empty((rows.n_chunks, n_trials))
-        self.totals = np.empty(n_trials)
         self.winner = 0
-        self.candidates = np.empty(n_trials, dtype=np.intp)
         self._lay_out()
 
     def _lay_out(self):
         rows = self.rows
-        shape = (-(-rows.n_rows // TILE), rows.n_features, TILE)
-        self.tiles = np.zeros(shape, dtype=rows.dtype)  # the last tile may have unused lanes
-        kernels.pack_tiles(rows.X, rows.shift, self.tiles)
+        self.tiles = pack_tiles(rows.X, rows.shift)
 
     def _visit(self, centers, keep, kept, potentials):
         rows = self.rows
@@ -86,24 +82,52 @@ class SeedingSteps:
 
     def advance(self, values: NDArray) -> tuple[int, float]:
         """Sample a candidate for each value, keep the best: (its row, the new potential)."""
-        kernels.sample_rows(
+        candidates = sample_rows(
             values,
             self.rows.rows_per_chunk,
             self.closest,
             self.rows.weights,
-            self.potentials,
-            self.winner,
-            self.candidates,
+            self.potentials[:, self.winner],
         )
-        centers = self.rows.take(self.candidates)
+        centers = self.rows.take(candidates)
         self._visit(centers, self.keep, self.kept, self.potentials)
-        self.winner = winner = kernels.sum_potentials(self.potentials, self.totals)
+        totals = np.add.reduce(self.potentials, axis=0)
+        self.winner = winner = int(totals.argmin())
         if self.keep:
             self.closest[:] = self.kept[winner]
         else:
             scratch = np.empty((self.rows.n_chunks, 1))
             self._visit(centers[winner : winner + 1], True, self.closest[None], scratch)
-        return self.candidates[winner], self.totals[winner]
+        return candidates[winner], totals[winner]
+
+
+def pack_tiles(X: NDArray, shift: NDArray) -> NDArray:
+    """All rows as tiles (tile, dimension, row); unused lanes of the last one are zero."""
+    n_rows, n_features = X.shape
+    tiles = np.zeros((-(-n_rows // TILE), n_features, TILE), dtype=X.dtype)
+    whole = n_rows // TILE
+    blocks = X[: whole * TILE].reshape(whole, TILE, n_features)
+    np.subtract(blocks.transpose(0, 2, 1), shift[:, None], out=tiles[:whole])
+    if rest := n_rows - whole * TILE:
+        tiles[whole, :, :rest] = (X[whole * TILE :] - shift).T
+    return tiles
+
+
+def sample_rows(values, rows_per_chunk, closest, weights, potentials) -> NDArray:
+    """For each value, the first row at which the running sum of weight × distance reaches it.
+
+    ``potentials`` are the sums of the chunks: only the chunk that holds a value is summed up.
+    """
+    running = np.cumsum(potentials)
+    rows = np.empty(values.shape[0], dtype=np.intp)
+    for t, value in enumerate(values):
+        chunk = min(int(running.searchsorted(value)), running.shape[0] - 1)
+        part = slice(chunk * rows_per_chunk, (chunk + 1) * rows_per_chunk)
+        shares = np.multiply(weights[part], closest[part], dtype=np.float64)
+        if chunk:
+            shares[0] += running[chunk - 1]
+        rows[t] = part.start + np.cumsum(shares).searchsorted(value)
+    return np.minimum(rows, closest.shape[0] - 1)
 
 
 def draw_rows(weights: NDArray, u: NDArray, without=()) -> NDArray:

@@ -10,7 +10,7 @@ and, while the tile is in the cache, the statistics about the current means m_k
     mass_k = sum r_k,   first_k = sum r_k (x - m_k),   second_k = sum r_k (x - m_k) (x - m_k)'.
 
 Centred, they lose no digits when the new covariances are taken from them, and no responsibilities
-outlive their tile. Statistics of chunks are added (`merge`), then `finish` takes the parameters.
+outlive their tile. Statistics of chunks are added up by the caller, who takes the parameters.
 
 ``form`` is FULL (a factor per component), TIED (one factor; the scatter of all rows is known before
 the first step, so no second moments are taken) or DIAGONAL (spherical too).
@@ -228,49 +228,3 @@ def visit_chunks(
             labels,
             responsibilities,
         )
-
-
-# ---------------------------------------------------------------------------- merge and finish
-
-
-@kernel
-def merge(mass, first, second, log_likelihood):
-    """Add the statistics of all chunks to those of chunk 0, in order; return the log-likelihood."""
-    for c in range(1, mass.shape[0]):
-        log_likelihood[0] += log_likelihood[c]
-        for k in range(mass.shape[1]):
-            mass[0, k] += mass[c, k]
-            for f in range(first.shape[2]):
-                first[0, k, f] += first[c, k, f]
-        for k in range(second.shape[1]):
-            for i in range(second.shape[2]):
-                for j in range(second.shape[3]):
-                    second[0, k, i, j] += second[c, k, i, j]
-    return log_likelihood[0]
-
-
-@kernel(fast_math=True)
-def _subtract_scaled(row, scale, n, out):
-    for j in range(n):
-        out[j] -= scale * row[j]
-
-
-@kernel
-def invert_lower(L, inverse):
-    """inverse L = I for lower triangular L, row by row; ``inverse`` may be larger (zeros)."""
-    for i in range(L.shape[0]):
-        row = inverse[i]
-        for j in range(row.shape[0]):
-            row[j] = 0.0
-        for m in range(i):
-            _subtract_scaled(inverse[m], L[i, m], m + 1, row)
-        for j in range(i):
-            row[j] /= L[i, i]
-        row[i] = 1.0 / L[i, i]
-
-
-@kernel
-def invert_factors(lower, inverses):
-    """`invert_lower` of every matrix of a stack."""
-    for k in range(lower.shape[0]):
-        invert_lower(lower[k], inverses[k])

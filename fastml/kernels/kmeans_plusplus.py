@@ -2,21 +2,14 @@
 
 A step samples a few candidate rows with probability proportional to weight times squared distance
 to the nearest centre so far, and keeps the candidate that lowers the sum of those (the potential)
-most. Distances are sums of squared differences, so duplicates are at distance zero exactly.
+most. Distances are sums of squared differences, so duplicates are at distance zero exactly. Rows
+come as tiles (tile, dimension, row), which are read many times; the sampling is the caller's.
 """
 
 import numpy as np
 
 from fastml._jit import kernel, parallel_kernel, prange
-from fastml.kernels.lloyd import STRIDE, TILE, pack_rows
-
-
-@kernel
-def pack_tiles(X, shift, tiles):
-    """All rows as tiles (tile, dimension, row): seeding reads them many times."""
-    for t in range(tiles.shape[0]):
-        first = t * TILE
-        pack_rows(X, shift, first, min(first + TILE, X.shape[0]), tiles[t])
+from fastml.kernels.lloyd import STRIDE, TILE
 
 
 @kernel(fused=True)
@@ -119,36 +112,3 @@ def seeding_chunks(
             kept,
             potentials,
         )
-
-
-@kernel
-def sum_potentials(potentials, totals):
-    """Sum over the chunks, in order; return the candidate with the least total."""
-    best = 0
-    for t in range(potentials.shape[1]):
-        totals[t] = 0.0
-        for c in range(potentials.shape[0]):
-            totals[t] += potentials[c, t]
-        if totals[t] < totals[best]:
-            best = t
-    return best
-
-
-@kernel
-def sample_rows(values, rows_per_chunk, closest, weights, potentials, winner, rows):
-    """For each value, the first row at which the running sum of weight × distance reaches it."""
-    n_rows = closest.shape[0]
-    n_chunks = potentials.shape[0]
-    for t in range(values.shape[0]):
-        running = 0.0
-        chunk = 0
-        while chunk < n_chunks - 1 and running + potentials[chunk, winner] < values[t]:
-            running += potentials[chunk, winner]
-            chunk += 1
-        i = chunk * rows_per_chunk
-        while i < n_rows:
-            running += np.float64(weights[i]) * np.float64(closest[i])
-            if running >= values[t]:
-                break
-            i += 1
-        rows[t] = min(i, n_rows - 1)

@@ -10,7 +10,7 @@ lowest index.
 Rows are shifted by ``shift`` (the mean of the data) as they are read, so no centred copy exists.
 
 Statistics of a chunk of rows are its sums, masses (weights) and inertia in float64;
-`merge_statistics` adds them up in order and `finish_centers` makes centres of them.
+`fastml.cluster._centers` merges them in order, makes centres of them and lays those out.
 """
 
 import numpy as np
@@ -25,25 +25,7 @@ LABELS = 1
 SUMS = 2
 INERTIA = 4
 
-
-@kernel
-def lay_out_centers(centers, coefficients, norms):
-    """Write −2 c as (group of four, dimension, centre) and \\|c\\|²; padding never wins."""
-    n_centers, n_features = centers.shape
-    n_groups, n_rows, _ = coefficients.shape
-    for j in range(n_groups * GROUP):
-        norm = 0.0
-        for d in range(n_rows):
-            value = 0.0
-            if j < n_centers and d < n_features:
-                value = np.float64(centers[j, d])
-            norm += value * value
-            coefficients[j // GROUP, d, j % GROUP] = -2.0 * value
-        norms[j] = norm
-        if j >= n_centers:
-            norms[j] = np.finfo(norms.dtype).max
-
-
+# Centres come as ``coefficients``, −2 c as (group of four, dimension, centre), and ``norms``, |c|².
 # Rows are passed as (matrix, index): a slice per row costs an atomic count of references.
 
 
@@ -269,52 +251,6 @@ def lloyd_chunks(
             changed,
             inertia,
         )
-
-
-@kernel
-def merge_statistics(sums, masses, changed, total_sums, total_masses):
-    """Add up all chunks, in order; return (number of empty clusters, changed labels)."""
-    clear_statistics(total_sums, total_masses)
-    n_chunks, n_centers, n_features = sums.shape
-    n_changed = 0
-    for c in range(n_chunks):
-        n_changed += changed[c]
-        for j in range(n_centers):
-            total_masses[j] += masses[c, j]
-            for d in range(n_features):
-                total_sums[j, d] += sums[c, j, d]
-    n_empty = 0
-    for j in range(n_centers):
-        if total_masses[j] == 0.0:
-            n_empty += 1
-    return n_empty, n_changed
-
-
-@kernel
-def finish_centers(sums, masses, old_centers, centers, moves):
-    """Centres from merged statistics; return the sum of their squared moves.
-
-    A cluster that is still empty gets the place of the heaviest one. ``moves`` becomes the distance
-    of each new centre from the old one.
-    """
-    n_centers, n_features = centers.shape
-    heaviest = 0
-    for j in range(n_centers):
-        if masses[j] > masses[heaviest]:
-            heaviest = j
-    total_move = 0.0
-    for j in range(n_centers):
-        source = j
-        if not masses[j] > 0.0:
-            source = heaviest
-        squared_move = 0.0
-        for d in range(n_features):
-            centers[j, d] = sums[source, d] / masses[source]
-            difference = np.float64(centers[j, d]) - np.float64(old_centers[j, d])
-            squared_move += difference * difference
-        moves[j] = np.sqrt(squared_move)
-        total_move += squared_move
-    return total_move
 
 
 @kernel

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dtrtri
 
 from fastml._threads import chunk_rows, effective_n_threads
 from fastml._validation import kernel_view
@@ -135,9 +136,7 @@ class Full(Shape):
             lower = np.linalg.cholesky(covariances)
         except np.linalg.LinAlgError:
             raise ValueError(ILL_DEFINED) from None
-        inverses = np.empty_like(lower)
-        kernels.invert_factors(lower, inverses)
-        return inverses.transpose(0, 2, 1)
+        return np.stack([dtrtri(factor, lower=True)[0].T for factor in lower])
 
     def factor_of_precisions(self, precisions):
         # P = U U' with U upper triangular: the Cholesky factor of P with rows and columns reversed.
@@ -329,8 +328,8 @@ class MixtureRows:
             )
         if not what & kernels.STATISTICS:
             return None
-        total = kernels.merge(mass, first, second, log_likelihood)
-        return Statistics(total, mass[0].copy(), first[0].copy(), second[0].copy())
+        parts = log_likelihood, mass, first, second
+        return Statistics(*(np.add.reduce(part, axis=0) for part in parts))
 
     def expect(self, parameters: Parameters, what: int, **outputs) -> Statistics | None:
         """E step under ``parameters``; in hard mode their weights play no part."""

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from naive import squared_distances
 
+from fastml.cluster._centers import lay_out_centers
 from fastml.cluster._rows import DenseRows
 from fastml.kernels.bounds import bounded_chunks, shifted_norms, two_nearest_of_tile
-from fastml.kernels.lloyd import GROUP, STRIDE, TILE, lay_out_centers, pack_rows
+from fastml.kernels.lloyd import GROUP, STRIDE, TILE, pack_rows
 
 pytestmark = pytest.mark.small
 

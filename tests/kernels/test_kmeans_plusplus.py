@@ -2,12 +2,8 @@ import numpy as np
 import pytest
 from naive import seeding_step
 
-from fastml.kernels.kmeans_plusplus import (
-    pack_tiles,
-    sample_rows,
-    seeding_chunks,
-    sum_potentials,
-)
+from fastml.cluster._seeding import pack_tiles, sample_rows
+from fastml.kernels.kmeans_plusplus import seeding_chunks
 from fastml.kernels.lloyd import TILE
 
 pytestmark = pytest.mark.small
@@ -15,9 +11,7 @@ floats = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 
 
 def tiles_of(X):
-    tiles = np.zeros((-(-len(X) // TILE), X.shape[1], TILE), X.dtype)
-    pack_tiles(X, np.zeros(X.shape[1], X.dtype), tiles)
-    return tiles
+    return pack_tiles(X, np.zeros(X.shape[1], X.dtype))
 
 
 @floats
@@ -57,19 +51,21 @@ def test_sampling_is_a_search_in_the_running_sum():
     rng = np.random.default_rng(0)
     closest, weights = rng.random(300), rng.integers(0, 3, 300) * 1.0
     running = np.cumsum(closest * weights)
-    potentials = np.zeros((3, 2))
+    potentials = np.zeros(3)
     for chunk in range(3):
         part = slice(chunk * TILE, (chunk + 1) * TILE)
-        potentials[chunk, 1] = (closest * weights)[part].sum()
+        potentials[chunk] = (closest * weights)[part].sum()
     values = np.concatenate([[0.0], rng.random(50) * running[-1], [running[-1] * 1.1]])
-    rows = np.empty(len(values), np.intp)
-    sample_rows(values, TILE, closest, weights, potentials, 1, rows)
+    rows = sample_rows(values, TILE, closest, weights, potentials)
     expected = np.minimum(np.searchsorted(running, values), 299)
     np.testing.assert_array_equal(rows, expected)
 
 
-def test_best_candidate_is_the_first_of_the_least():
-    totals = np.empty(3)
-    best = sum_potentials(np.array([[3.0, 1.0, 2.0], [0.0, 1.0, 0.0]]), totals)
-    np.testing.assert_array_equal(totals, [3, 2, 2])
-    assert best == 1
+@pytest.mark.parametrize("n", [1, 127, 128, 300])
+def test_tiles_hold_the_shifted_rows(n):
+    X = np.random.default_rng(0).random((n, 3))
+    shift = X.mean(axis=0)
+    tiles = pack_tiles(X, shift)
+    rows = tiles.transpose(0, 2, 1).reshape(-1, 3)
+    np.testing.assert_array_equal(rows[:n], X - shift)
+    assert (rows[n:] == 0).all()

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from naive import lloyd_step, means_of_clusters, squared_distances
 
+from fastml.cluster._centers import finish_centers, lay_out_centers, merge_statistics
 from fastml.kernels.lloyd import (
     GROUP,
     INERTIA,
@@ -12,11 +13,8 @@ from fastml.kernels.lloyd import (
     add_rows,
     clear_statistics,
     distances_to_own_center,
-    finish_centers,
     inertia_of_rows,
-    lay_out_centers,
     lloyd_chunks,
-    merge_statistics,
     nearest_of_tile,
     pack_row,
     pack_rows,
