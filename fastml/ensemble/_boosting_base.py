@@ -316,6 +316,9 @@ class BaseHistGradientBoosting(BoostingExport, BaseEstimator):
         X = given.check_new_rows(self, X)
         raw = np.repeat(self._baseline_prediction, X.shape[0], axis=0)
         packed = self._pack()
+        if (masks := packed.masks(self._bin_mapper, X.dtype)) is not None:
+            masks.add_to(X, raw, self.n_jobs)
+            return raw
         for start in range(0, X.shape[0], ROWS_AT_ONCE):
             part = slice(start, start + ROWS_AT_ONCE)
             packed.add_to(self._bin(X[part]), raw[part], self.n_jobs)

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastml._threads import effective_n_threads
+from fastml.ensemble._binning import BinMapper
+from fastml.ensemble._boosting_masks import LeafMasks, masks_for
 from fastml.kernels.boost_grow import DEPTH, FEATURE, LEFT, REST, SPLIT
 from fastml.kernels.boost_predict import LEAF, add_trees
 from fastml.kernels.hist_split import SPLIT_BIN, SPLIT_MISSING_LEFT, SPLIT_SET, SPLIT_WORDS
@@ -121,6 +123,8 @@ class Packed:
     """Many trees, ready to be added up on binned rows."""
 
     def __init__(self, trees: list[Tree], missing_bin: int):
+        self.trees = trees
+        self._masks: dict[np.dtype, LeafMasks | None] = {}
         sizes = np.array([len(tree.nodes) for tree in trees])
         self.roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.intp)
         nodes = np.concatenate([tree.nodes for tree in trees])
@@ -146,6 +150,12 @@ class Packed:
         bit = np.uint64(1) << np.uint64(missing_bin & 63)
         word = words[:, missing_bin >> 6]
         words[:, missing_bin >> 6] = np.where(to_left[sets], word | bit, word & ~bit)
+
+    def masks(self, mapper: BinMapper, dtype: np.dtype) -> LeafMasks | None:
+        """The same trees for rows that are not binned; None if they are too large for that."""
+        if dtype not in self._masks:
+            self._masks[dtype] = masks_for(self.trees, self.sets, mapper, dtype)
+        return self._masks[dtype]
 
     def add_to(self, bins: NDArray, out: NDArray, n_jobs: int | None) -> None:
         """Add tree t to column t mod K of ``out`` (rows x K)."""

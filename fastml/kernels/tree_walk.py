@@ -1,7 +1,7 @@
 """Rows through trees, many at a time; no branch depends on a value.
 
-Values become 32-bit integers of the same order, their keys, so that a step is one comparison of
-integers. A node is one word of 64 bits: the key of its threshold, the column, and from bit ``shift``
+Values become 32-bit integers of the same order, keys, so that a step is one comparison of
+integers. A node is a word of 64 bits: the key of its threshold, the column, and from bit ``shift``
 on the left child; the right child is the left one's neighbour. A leaf is its own left child, with a
 threshold that no key exceeds. Missing values have the greatest key; a node that sends them to the
 left reads a second copy of the columns, where they have the least.
@@ -82,7 +82,7 @@ def step(words, shift, mask, keys, row, node):
 
 @kernel
 def settle(words, shift, row, node, places, active, kept):
-    """Note where a row is; it stays on the list unless that is a leaf. Returns the list's length."""
+    """Note where a row is; unless at a leaf it stays listed. Returns the length of the list."""
     places[row] = np.uint32(node)
     active[kept] = np.uint32(row)
     return kept + np.uint64((words[node] >> shift) != node)
