@@ -1,4 +1,4 @@
-"""Histogram gradient boosting: a fixed number of trees."""
+"""Gradient boosting: a fixed number of trees."""
 
 import numpy as np
 
@@ -27,4 +27,25 @@ class HistGradientBoosting(Predictor):
             max_iter=size(quick=10, full=100),
             early_stopping=False,
             categorical_features=categorical,
+        )
+
+
+class GradientBoosting(Predictor):
+    """Exact trees of depth 3."""
+
+    param_names = ("loss", "subsample")
+    params = (["log_loss", "exponential"], [1.0, 0.5])
+
+    def data(self, loss, subsample):
+        n, d = size(quick=(2_000, 20), full=(50_000, 20))
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(n, d)).astype(np.float32)
+        return X, (X[:, 0] + X[:, 1] * X[:, 2] + rng.logistic(size=n) > 0).astype(int)
+
+    def estimator(self, loss, subsample):
+        return find("ensemble", "GradientBoostingClassifier")(
+            loss=loss,
+            subsample=subsample,
+            n_estimators=size(quick=10, full=100),
+            random_state=0,
         )

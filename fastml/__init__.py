@@ -25,6 +25,7 @@ KernelLogisticRegression, KernelPerceptron       svm                gram, percep
 KernelRidge                                      kernel_ridge       gram, band_inverse
 DecisionTree*, ExtraTree*, prune_by_cv           tree               presort, *_split, tree_*
 HistGradientBoosting*                            ensemble           binning, hist*, boost_*
+GradientBoosting*                                ensemble           level_grow, boost_stage
 RandomForest*, ExtraTrees*                       ensemble           forest_*, tree_predict
 IsolationForest                                  ensemble           isolation
 pairwise_distances, pairwise_kernels             metrics.pairwise   metrics, pairwise, gram, bits

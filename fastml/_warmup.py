@@ -342,6 +342,26 @@ def _boosting() -> Iterator[Call]:
     )
 
 
+def _exact_boosting() -> Iterator[Call]:
+    from fastml.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
+
+    X, y = _data(np.float32)
+
+    def fit():
+        for labels, weights in ((y, None), (y == 1, y + 1.0)):
+            for share in (1.0, 0.5):
+                model = GradientBoostingClassifier(
+                    n_estimators=2, subsample=share, min_impurity_decrease=1e-9
+                )
+                model.fit(X, labels, sample_weight=weights).predict_proba(X)
+        model.feature_importances_  # noqa: B018
+        model.apply(X)
+        for more in ({"loss": "huber"}, {"max_leaf_nodes": 4}, {"max_features": 1}):
+            GradientBoostingRegressor(n_estimators=2, **more).fit(X, y)
+
+    yield "GradientBoosting", fit
+
+
 def _forests() -> Iterator[Call]:
     from fastml import ensemble
 
@@ -380,7 +400,7 @@ def _forests() -> Iterator[Call]:
 
 FAMILIES: dict[str, Callable[[], Iterator[Call]]] = {
     "density": _density,
-    "ensemble": lambda: chain(_boosting(), _forests()),
+    "ensemble": lambda: chain(_boosting(), _exact_boosting(), _forests()),
     "neighbors": _neighbors,
     "metrics": _metrics,
     "mixture": _mixture,

@@ -1,5 +1,7 @@
 """One plain NumPy reference per kernel: readable, slow, never optimised."""
 
+import itertools
+
 import numpy as np
 
 # kernels/rng.py
@@ -821,5 +823,61 @@ def boosting_loss(name, parameter, y, raw):
         "POISSON": np.exp(r) - y * r,
         "GAMMA": r + y * np.exp(-r),
         "BINOMIAL": np.logaddexp(0, r) - y * r,
+        "EXPONENTIAL": np.exp(np.where(y == 0, r, -r)),
         "MULTINOMIAL": np.log(np.exp(raw).sum(axis=0)) - chosen,
     }[name]
+
+
+# ---------------------------------------------------------------------------- boost_stage
+
+
+def stage_residuals(name, parameter, y, raw):
+    """Negative gradients; ``raw`` has one row per tree."""
+    r = raw[0]
+    p = np.exp(raw - raw.max(axis=0))
+    return {
+        "SQUARED": [y - r],
+        "ABSOLUTE": [np.where(y >= r, 1.0, -1.0)],
+        "PINBALL": [np.where(y >= r, parameter, parameter - 1)],
+        "HUBER": [np.clip(y - r, -parameter, parameter)],
+        "BINOMIAL": [y - 1 / (1 + np.exp(-r))],
+        "MULTINOMIAL": (y == np.arange(len(raw))[:, None]) - p / p.sum(axis=0),
+        "EXPONENTIAL": [np.where(y == 0, -np.exp(r), np.exp(-r))],
+    }[name]
+
+
+def newton_leaf_sums(name, k, y, residuals, weights, leaves, n_nodes):
+    """Per leaf: sums of weights, of residuals and of second derivatives."""
+    p = ((y == k) if name == "MULTINOMIAL" else y) - residuals
+    curvature = np.abs(residuals) if name == "EXPONENTIAL" else p * (1 - p)
+    columns = weights, weights * residuals, weights * curvature
+    return np.column_stack([np.bincount(leaves, column, n_nodes) for column in columns])
+
+
+def selection_mask(uniform, n_inside):
+    mask = []
+    for i, u in enumerate(uniform):
+        mask.append(u * (len(uniform) - i) < n_inside - sum(mask))
+    return np.array(mask, dtype=bool)
+
+
+# ---------------------------------------------------------------------------- level_grow
+
+
+def best_column_split(x, targets, weights, min_leaf, min_weight):
+    """Best sum of squared sums over weights of ``x <= t``, and the two values around t."""
+    best, around = -np.inf, None
+    kept = weights != 0
+    x, targets, weights = x[kept], targets[kept], weights[kept]
+    values = np.unique(x)
+    for a, b in itertools.pairwise(values):
+        left = x <= a
+        if b <= a + np.float32(1e-7) or min(left.sum(), (~left).sum()) < min_leaf:
+            continue
+        sides = [(targets[s] @ weights[s], weights[s].sum()) for s in (left, ~left)]
+        if min(weight for _, weight in sides) < min_weight:
+            continue
+        score = sum(total**2 / weight for total, weight in sides)
+        if score > best:
+            best, around = score, (a, b)
+    return best, around

@@ -96,6 +96,37 @@ VARIANTS: dict[str, list[dict]] = {
         {"max_iter": 10, "interaction_cst": "pairwise"},
         {"max_iter": 10, "loss": "quantile", "quantiles": [0.1, 0.9]},
     ],
+    "GradientBoostingClassifier": [
+        {"n_estimators": 10, "subsample": 0.7, "max_features": 2},
+        {"n_estimators": 10, "max_leaf_nodes": 5, "n_iter_no_change": 3},
+    ],
+    "GradientBoostingRegressor": [
+        {"n_estimators": 10, "loss": "huber", "subsample": 0.7},
+        {"n_estimators": 10, "loss": "quantile", "ccp_alpha": 0.001, "init": "zero"},
+    ],
+    "BisectingKMeans": [{"bisecting_strategy": "largest_cluster"}],
+    "GaussianMixture": [
+        {"n_components": 3},
+        *(
+            {"n_components": 3, "covariance_type": shape}
+            for shape in ("tied", "diag", "spherical", "tied_spherical")
+        ),
+    ],
+    **{
+        name: [
+            {"n_estimators": 40, "bootstrap": True, "oob_score": True, "max_depth": 3},
+            {"criterion": "entropy", "max_leaf_nodes": 5, "class_weight": "balanced"},
+        ]
+        for name in ("RandomForestClassifier", "ExtraTreesClassifier")
+    },
+    **{
+        name: [
+            {"n_estimators": 40, "bootstrap": True, "oob_score": True, "max_depth": 2},
+            {"criterion": "absolute_error", "max_features": 2, "max_depth": 4},
+            {"min_samples_leaf": 5},
+        ]
+        for name in ("RandomForestRegressor", "ExtraTreesRegressor")
+    },
     "BisectingKMeans": [{"bisecting_strategy": "largest_cluster"}],
     "GaussianMixture": [
         {"n_components": 3},

@@ -1,4 +1,4 @@
-"""Histogram gradient boosting beside the boosting libraries; judged on rows kept aside."""
+"""Gradient boosting beside the boosting libraries; judged on rows kept aside."""
 
 from __future__ import annotations
 
@@ -104,6 +104,19 @@ def _fit(library, kind):
     return prepare
 
 
+def _fit_exact(library):
+    """Friedman's machine: exact trees of depth 3."""
+
+    def prepare(data):
+        from importlib import import_module
+
+        cls = import_module(f"{library}.ensemble").GradientBoostingClassifier
+        model = cls(n_estimators=data.trees, learning_rate=RATE, random_state=0)
+        return lambda: model.fit(data.X, data.y)
+
+    return prepare
+
+
 def _predict(library, one_row=False):
     def prepare(data):
         model = MAKERS[library](data, "Classifier").fit(data.X, data.y)
@@ -176,6 +189,15 @@ CASES = (
         _binary,
         "Classifier",
         ("sklearn",),
+    ),
+    Case(
+        work="boosting, exact trees of depth 3, {n:,} × {d}, {trees} trees",
+        full={"n": 50_000, "d": 20, "trees": 100},
+        quick={"n": 5_000, "d": 20, "trees": 20},
+        build=_binary,
+        libraries={name: _fit_exact(name) for name in ("fastml", "sklearn")},
+        quality=_log_loss,
+        yardstick="mean log-loss",
     ),
     *(
         Case(

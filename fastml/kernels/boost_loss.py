@@ -2,7 +2,8 @@
 
 ``raw`` has one row per tree of an iteration. Losses, with r = raw prediction:
 squared (y - r)^2 / 2, absolute |y - r|, pinball, Huber, Poisson exp(r) - y r, gamma r + y exp(-r),
-binomial log(1 + exp(r)) - y r, multinomial log sum_k exp(r_k) - r_y.
+binomial log(1 + exp(r)) - y r, multinomial log sum_k exp(r_k) - r_y, exponential exp(-r) for y = 1
+and exp(r) for y = 0.
 """
 
 import numpy as np
@@ -11,6 +12,7 @@ from fastml._jit import kernel, parallel_kernel, prange
 from fastml.kernels.exp import exp64, log64
 
 SQUARED, ABSOLUTE, PINBALL, HUBER, POISSON, GAMMA, BINOMIAL, MULTINOMIAL = 0, 1, 2, 3, 4, 5, 6, 7
+EXPONENTIAL = 8
 
 # Columns of the statistics.
 MOST_GRADIENT, ALL_GRADIENT, MOST_HESSIAN, ALL_HESSIAN = 0, 1, 2, 3
@@ -38,6 +40,9 @@ def element(code, parameter, y, r):
     if code == POISSON:
         e = exp64(r)
         return e - y, e
+    if code == EXPONENTIAL:
+        e = exp64(r if y == 0.0 else -r)
+        return (e if y == 0.0 else -e), e
     e = y * exp64(-r)
     return 1.0 - e, e
 
@@ -59,6 +64,8 @@ def element_loss(code, parameter, y, r):
         return exp64(r) - y * r
     if code == GAMMA:
         return r + y * exp64(-r)
+    if code == EXPONENTIAL:
+        return exp64(r if y == 0.0 else -r)
     if r > 0.0:
         return r + log64(1.0 + exp64(-r)) - y * r
     return log64(1.0 + exp64(r)) - y * r

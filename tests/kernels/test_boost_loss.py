@@ -10,7 +10,8 @@ from fastml.kernels import boost_loss as kernels
 pytestmark = pytest.mark.small
 
 NAMES = (
-    "SQUARED", "ABSOLUTE", "PINBALL", "HUBER", "POISSON", "GAMMA", "BINOMIAL", "MULTINOMIAL"
+    "SQUARED", "ABSOLUTE", "PINBALL", "HUBER", "POISSON", "GAMMA", "BINOMIAL", "MULTINOMIAL",
+    "EXPONENTIAL",
 )  # fmt: skip
 FLAT = ("ABSOLUTE", "PINBALL", "HUBER")
 
@@ -20,7 +21,7 @@ def rows(name, n=11):
     n_trees = 3 if name == "MULTINOMIAL" else 1
     raw = rng.normal(size=(n_trees, n))
     y = rng.random(n) + 0.1
-    if name in ("BINOMIAL", "MULTINOMIAL"):
+    if name in ("BINOMIAL", "MULTINOMIAL", "EXPONENTIAL"):
         y = rng.integers(0, max(2, n_trees), n).astype(float)
     return y, raw
 

@@ -1,4 +1,4 @@
-"""Histogram gradient boosting beside the boosting libraries."""
+"""Gradient boosting beside the boosting libraries."""
 
 import pytest
 
@@ -42,6 +42,12 @@ def test_missing_values_and_categories(measure, size, library):
 def test_small_data(measure, size, library):
     data = bench._binary(1_000, 10, size(small=10, full=100))
     assert bench._log_loss(data, fit(measure, library, data)) < 0.8
+
+
+@SKLEARN
+def test_exact_trees(measure, size, library):
+    data = bench._binary(size(small=2_000, full=50_000), 20, size(small=10, full=100))
+    assert bench._log_loss(data, measure(bench._fit_exact(library)(data))) < 0.69
 
 
 @XGBOOST

@@ -22,10 +22,6 @@ LONGEST = 60.0
 LEFT_OUT = {
     "metrics/tests/test_pairwise_distances_reduction.py": "about private classes; ours only help",
     "metrics/tests/test_common.py": "thousands of tests of metrics that fastml does not have",
-    "ensemble/tests/test_gradient_boosting.py": (
-        "about GradientBoosting*, which fastml does not have yet; scikit-learn's reads the Cython "
-        "insides of scikit-learn's trees"
-    ),
 }
 """Test files that are not run, and why."""
 

@@ -1,0 +1,217 @@
+"""A regression tree level by level: columns stay in their one order, rows know their node.
+
+Every level walks each column once from its smallest value to its largest and keeps, per node, the
+sums of what lies left. Nothing is partitioned or copied, so one sort serves any number of trees;
+a level costs the same however few of its nodes are still open, which suits shallow trees.
+
+Nodes have *slots* in the order of their making, the two children of a node side by side. ``slots``
+holds every row's node, ``lanes`` its number within the level, from 1 on; lane 0 takes the rows that
+are not searched any more: those in leaves and those of weight zero, which only walk along.
+Sums run in the order of rows and of sorted values, as in `tree_grow`: the trees are the same.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fastml._jit import kernel, parallel_kernel, prange
+from fastml.kernels.exact_split import BELOW, ROW, apart
+from fastml.kernels.node_split import EPSILON
+from fastml.kernels.presort import value_of
+from fastml.kernels.rng import GOLDEN, mix64
+from fastml.kernels.tree_grow import child_seed
+
+NEARLY = 1.0 - 1e-12
+"""A product that falls short of this share of the best cannot win by its exact quotient."""
+
+ROWS_PER_CHUNK = 8192
+
+
+class Slots(NamedTuple):
+    """The nodes by slot."""
+
+    features: np.ndarray
+    thresholds: np.ndarray
+    lefts: np.ndarray  # slot of the left child, the right one is the next; -1 at leaves
+    seeds: np.ndarray
+    counts: np.ndarray
+    weights: np.ndarray
+    sums: np.ndarray
+    impurities: np.ndarray
+    final: np.ndarray  # bool: is not searched
+
+
+class Limits(NamedTuple):
+    """When nodes are split."""
+
+    max_depth: int
+    min_split: int
+    min_leaf: int
+    min_weight: float
+    min_decrease: float
+    whole: float  # weight of all rows
+
+
+@kernel
+def scan_column(entries, lanes, moments, weights, first, last, tree, limits, scores, edges):
+    """Best split of one column for every lane of the level: its score and the entries around it.
+
+    ``moments`` are targets times weights; ``weights`` is None where all of them are 0 or 1.
+    """
+    n_lanes = last - first + 1
+    total, whole, rows = np.zeros(n_lanes), np.zeros(n_lanes), np.zeros(n_lanes)
+    left, weight, count = np.zeros(n_lanes), np.zeros(n_lanes), np.zeros(n_lanes)
+    below = np.zeros(n_lanes, np.uint64)
+    scores[0] = np.inf
+    for lane in range(1, n_lanes):
+        slot = first + lane - 1
+        total[lane], whole[lane] = tree.sums[slot], tree.weights[slot]
+        rows[lane] = tree.counts[slot]
+        scores[lane] = np.inf if tree.final[slot] else -np.inf
+    min_leaf, min_weight = np.float64(limits.min_leaf), limits.min_weight
+    for p in range(entries.shape[0]):
+        entry = entries[p]
+        row = np.uint64(entry & ROW)
+        lane = np.uint64(lanes[row])
+        previous, s, a = below[lane], left[lane], weight[lane]
+        b, t = whole[lane] - a, total[lane] - s
+        promising = True
+        if weights is None:  # without a division; 0 <= a, b
+            promising = s * s * b + t * t * a > scores[lane] * (a * b) * NEARLY
+        if promising and (entry ^ previous) >= BELOW:
+            n_left = a
+            if weights is not None:
+                n_left = count[lane]
+            fits = n_left >= min_leaf and rows[lane] - n_left >= min_leaf
+            if fits and a >= min_weight and b >= min_weight:
+                score = s * s / a + t * t / b
+                if score > scores[lane] and apart(previous, entry):
+                    scores[lane] = score
+                    edges[lane, 0], edges[lane, 1] = previous, entry
+        left[lane] = s + moments[row]
+        if weights is None:
+            weight[lane] = a + 1.0
+        else:
+            weight[lane] = a + weights[row]
+            count[lane] += 1.0
+        below[lane] = entry
+
+
+@parallel_kernel
+def scan_columns(orders, lanes, moments, weights, first, last, tree, limits, scores, edges):
+    """The level's nodes are the slots [first, last); a column is a piece of work."""
+    for f in prange(orders.shape[0]):
+        scan_column(
+            orders[f], lanes, moments, weights, first, last, tree, limits, scores[f], edges[f]
+        )
+
+
+@kernel
+def choose_splits(first, last, scores, edges, tree):
+    """The best column of every open slot in [first, last); returns the number of slots then."""
+    size = last
+    for slot in range(first, last):
+        if tree.final[slot]:
+            continue
+        lane, seed, best = slot - first + 1, tree.seeds[slot], -1
+        for f in range(scores.shape[0]):
+            score = scores[f, lane]
+            if score == -np.inf:
+                continue
+            if best < 0 or score > scores[best, lane]:
+                best = f
+            elif score == scores[best, lane]:
+                mine = mix64(seed + np.uint64(f) * GOLDEN)
+                if mine > mix64(seed + np.uint64(best) * GOLDEN):
+                    best = f
+        if best < 0:
+            continue
+        a = np.float64(value_of(edges[best, lane, 0]))
+        b = np.float64(value_of(edges[best, lane, 1]))
+        middle = a / 2.0 + b / 2.0
+        tree.thresholds[slot] = a if middle == b or abs(middle) == np.inf else middle
+        tree.features[slot] = best
+        tree.lefts[slot] = size
+        tree.seeds[size] = child_seed(seed, True)
+        tree.seeds[size + 1] = child_seed(seed, False)
+        size += 2
+    return size
+
+
+@kernel
+def _route_chunk(c, first, last, X, weights, tree, slots, lanes):
+    start = c * ROWS_PER_CHUNK
+    for i in range(start, min(start + ROWS_PER_CHUNK, X.shape[0])):
+        slot, lane = slots[i], 0
+        if slot >= first and tree.lefts[slot] >= 0:
+            right = X[i, tree.features[slot]] > tree.thresholds[slot]
+            slot = tree.lefts[slot] + np.int32(right)
+            slots[i] = slot
+            lane = slot - last + 1
+            if weights is not None and weights[i] == 0.0:
+                lane = 0
+        lanes[i] = lane
+
+
+@parallel_kernel
+def route_rows(n_chunks, first, last, X, weights, tree, slots, lanes):
+    """Rows of split slots in [first, last) go to the children, whose slots start at ``last``."""
+    for c in prange(n_chunks):
+        _route_chunk(np.intp(c), first, last, X, weights, tree, slots, lanes)
+
+
+@kernel
+def level_statistics(first, last, depth, lanes, values, weights, limits, tree):
+    """Counts, weights, sums and impurities of the slots [first, last); which of them are final."""
+    n_lanes = last - first + 1
+    counts, totals, whole = np.zeros(n_lanes), np.zeros(n_lanes), np.zeros(n_lanes)
+    for i in range(values.shape[0]):
+        lane = np.uint64(lanes[i])
+        w = 1.0
+        if weights is not None:
+            w = weights[i]
+            whole[lane] += w
+        totals[lane] += w * values[i]
+        counts[lane] += 1.0
+    if weights is None:
+        whole[:] = counts
+    means, losses = totals / whole, np.zeros(n_lanes)
+    for i in range(values.shape[0]):
+        lane = np.uint64(lanes[i])
+        gap = values[i] - means[lane]
+        losses[lane] += gap * gap if weights is None else weights[i] * gap * gap
+    for slot in range(first, last):
+        lane = slot - first + 1
+        n, weight = counts[lane], whole[lane]
+        tree.counts[slot], tree.weights[slot], tree.sums[slot] = n, weight, totals[lane]
+        tree.impurities[slot] = losses[lane] / weight
+        tree.lefts[slot] = -1
+        tree.final[slot] = (
+            depth >= limits.max_depth
+            or n < limits.min_split
+            or n < 2 * limits.min_leaf
+            or weight < 2.0 * limits.min_weight
+            or tree.impurities[slot] <= EPSILON
+        )
+
+
+@kernel
+def take_back(first, last, limits, tree):
+    """Splits of the slots [first, last) that lower the impurity too little; returns their number.
+
+    Their children stay as slots that no node points to, and are final.
+    """
+    n_taken = 0
+    for slot in range(first, last):
+        left = tree.lefts[slot]
+        if left < 0:
+            continue
+        weight, within = tree.weights[slot], 0.0
+        for child in range(left, left + 2):
+            within += tree.weights[child] / weight * tree.impurities[child]
+        gain = weight / limits.whole * (tree.impurities[slot] - within)
+        if gain + EPSILON < limits.min_decrease:
+            tree.lefts[slot] = -1
+            tree.final[left], tree.final[left + 1] = True, True
+            n_taken += 1
+    return n_taken
