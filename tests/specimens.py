@@ -127,29 +127,6 @@ VARIANTS: dict[str, list[dict]] = {
         ]
         for name in ("RandomForestRegressor", "ExtraTreesRegressor")
     },
-    "BisectingKMeans": [{"bisecting_strategy": "largest_cluster"}],
-    "GaussianMixture": [
-        {"n_components": 3},
-        *(
-            {"n_components": 3, "covariance_type": shape}
-            for shape in ("tied", "diag", "spherical", "tied_spherical")
-        ),
-    ],
-    **{
-        name: [
-            {"n_estimators": 40, "bootstrap": True, "oob_score": True, "max_depth": 3},
-            {"criterion": "entropy", "max_leaf_nodes": 5, "class_weight": "balanced"},
-        ]
-        for name in ("RandomForestClassifier", "ExtraTreesClassifier")
-    },
-    **{
-        name: [
-            {"n_estimators": 40, "bootstrap": True, "oob_score": True, "max_depth": 2},
-            {"criterion": "absolute_error", "max_features": 2, "max_depth": 4},
-            {"min_samples_leaf": 5},
-        ]
-        for name in ("RandomForestRegressor", "ExtraTreesRegressor")
-    },
     "IsolationForest": [{"contamination": 0.1, "max_features": 0.5, "bootstrap": True}],
     "DecisionTreeClassifier": [
         {"criterion": "entropy", "max_leaf_nodes": 5},
