@@ -28,6 +28,18 @@ class Forest(Predictor):
         return len(pickle.dumps(self.model))
 
 
+class AdaBoost(Predictor):
+    param_names = ("name",)
+    params = (["AdaBoostClassifier", "AdaBoostRegressor"],)
+
+    def data(self, name):
+        return classes(*size(quick=(3_000, 20), full=(50_000, 20)))
+
+    def estimator(self, name):
+        n_rounds = size(quick=10, full=200 if name == "AdaBoostClassifier" else 50)
+        return find("ensemble", name)(n_estimators=n_rounds, random_state=0)
+
+
 class IsolationForest(Predictor):
     def data(self):
         n, d = size(quick=(10_000, 10), full=(200_000, 10))

@@ -28,6 +28,7 @@ HistGradientBoosting*                            ensemble           binning, his
 GradientBoosting*                                ensemble           level_grow, boost_stage
 RandomForest*, ExtraTrees*                       ensemble           forest_*, tree_predict
 IsolationForest                                  ensemble           isolation
+AdaBoost*                                        ensemble           stump_*, reweight, boost_median
 pairwise_distances, pairwise_kernels             metrics.pairwise   metrics, pairwise, gram, bits
 silhouette_score, rand_score, ...                metrics.cluster    silhouette, contingency
 ===============================================  =================  ================================

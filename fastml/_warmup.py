@@ -396,11 +396,24 @@ def _forests() -> Iterator[Call]:
 
     yield "ExtraTrees", extra
     yield "IsolationForest", lambda: ensemble.IsolationForest().fit(rows).predict(rows)
+    yield "RandomTreesEmbedding", lambda: ensemble.RandomTreesEmbedding(4).fit_transform(rows)
+
+
+def _adaboost() -> Iterator[Call]:
+    from fastml import ensemble, tree
+
+    X, y = _data(np.float32)
+    for depth, name in ((1, "stumps"), (2, "trees")):
+        base = tree.DecisionTreeClassifier(max_depth=depth)
+        model = ensemble.AdaBoostClassifier(base, n_estimators=3)
+        yield f"AdaBoostClassifier, {name}", lambda model=model: model.fit(X, y).predict(X)
+    numbers = ensemble.AdaBoostRegressor(n_estimators=3)
+    yield "AdaBoostRegressor", lambda: numbers.fit(X, X[:, 0]).predict(X)
 
 
 FAMILIES: dict[str, Callable[[], Iterator[Call]]] = {
     "density": _density,
-    "ensemble": lambda: chain(_boosting(), _exact_boosting(), _forests()),
+    "ensemble": lambda: chain(_boosting(), _exact_boosting(), _forests(), _adaboost()),
     "neighbors": _neighbors,
     "metrics": _metrics,
     "mixture": _mixture,

@@ -828,6 +828,50 @@ def boosting_loss(name, parameter, y, raw):
     }[name]
 
 
+# ---------------------------------------------------------------------------- stump_split
+
+
+def stump_scores(x, classes, weights, n_classes, criterion, min_leaf):
+    """{p: minus weight times impurity of both sides} of every split of one column."""
+    order = np.argsort(x, kind="stable")
+    values, member = x[order], np.eye(n_classes)[classes[order]] * weights[order, None]
+    scores = {}
+    for p in range(max(1, min_leaf), len(x) - max(1, min_leaf) + 1):
+        if values[p] <= values[p - 1] + np.float32(1e-7):
+            continue
+        scores[p] = 0.0
+        for side in (member[:p].sum(axis=0), member[p:].sum(axis=0)):
+            shares = side / side.sum()
+            impurity = {
+                "gini": 1.0 - (shares**2).sum(),
+                "entropy": -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum(),
+                "error": 1.0 - shares.max(),
+            }[criterion]
+            scores[p] -= side.sum() * impurity
+    return scores
+
+
+def stump_votes(X, stumps, scales, n_classes):
+    """Weight by class of the stumps (column, threshold, class below, class above)."""
+    votes = np.zeros((len(X), n_classes))
+    for (f, threshold, left, right), scale in zip(stumps, scales):
+        votes[np.arange(len(X)), np.where(X[:, f] <= threshold, left, right)] += scale
+    return votes
+
+
+# ---------------------------------------------------------------------------- boost_median
+
+
+def weighted_median_of_members(values, scales):
+    """Per row the first sorted value with half of the scale at or below it."""
+    out = []
+    for row in values:
+        order = np.argsort(row, kind="stable")
+        below = np.cumsum(scales[order])
+        out.append(row[order][np.argmax(below >= 0.5 * below[-1])])
+    return np.array(out)
+
+
 # ---------------------------------------------------------------------------- boost_stage
 
 

@@ -127,6 +127,8 @@ VARIANTS: dict[str, list[dict]] = {
         ]
         for name in ("RandomForestRegressor", "ExtraTreesRegressor")
     },
+    "AdaBoostClassifier": [{"n_estimators": 10, "learning_rate": 0.5}],
+    "AdaBoostRegressor": [{"n_estimators": 10, "loss": "exponential"}],
     "IsolationForest": [{"contamination": 0.1, "max_features": 0.5, "bootstrap": True}],
     "DecisionTreeClassifier": [
         {"criterion": "entropy", "max_leaf_nodes": 5},
@@ -185,7 +187,7 @@ def variants(cls: type) -> list[dict]:
 
 
 FORESTS = ("RandomForestClassifier", "RandomForestRegressor", "IsolationForest")
-FORESTS += ("ExtraTreesClassifier", "ExtraTreesRegressor")
+FORESTS += ("ExtraTreesClassifier", "ExtraTreesRegressor", "RandomTreesEmbedding")
 OWN_SETTINGS: dict[str, dict] = {
     **{name: {"n_estimators": 5} for name in FORESTS},
     "LinearSVR": {"C": 1e-6},  # converges on these rows within the default max_iter

@@ -184,7 +184,9 @@ def test_errors():
     with pytest.raises(ValueError, match="at least one non-zero"):
         RandomForestRegressor(2).fit(X, y, sample_weight=np.zeros(150))
     with pytest.warns(FutureWarning, match="friedman_mse"):
-        RandomForestRegressor(2, criterion="friedman_mse").fit(X, y)
+        forest = RandomForestRegressor(2, criterion="friedman_mse", random_state=0)
+    same = RandomForestRegressor(2, random_state=0).fit(X, y)
+    assert_array_equal(forest.fit(X, y).predict(X), same.predict(X))
 
 
 def test_more_features_than_there_are_means_all():

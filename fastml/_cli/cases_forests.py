@@ -77,6 +77,14 @@ def _found(data, scores) -> float:
     return float(np.mean(np.argsort(scores)[:k] < k))
 
 
+def _boost(library: str):
+    def prepare(data):
+        cls = find(f"{library}.ensemble", "AdaBoostClassifier")
+        return lambda: cls(n_estimators=data.trees, random_state=0).fit(data.X, data.y)
+
+    return prepare
+
+
 FULL = {"n": 50_000, "d": 20, "trees": 100}
 QUICK = {"n": 5_000, "d": 20, "trees": 30}
 SIZES = "{trees} trees, {n:,} × {d}"
@@ -115,6 +123,15 @@ CASES = (
         quick=QUICK,
         build=_classes,
         libraries={k: _fit(k, "ExtraTreesClassifier") for k in ("fastml", "sklearn")},
+        quality=_accuracy,
+        yardstick="test accuracy",
+    ),
+    Case(
+        work="AdaBoostClassifier, {trees} stumps, {n:,} × {d}",
+        full={**FULL, "trees": 200},
+        quick={**QUICK, "trees": 50},
+        build=_classes,
+        libraries={k: _boost(k) for k in ("fastml", "sklearn")},
         quality=_accuracy,
         yardstick="test accuracy",
     ),

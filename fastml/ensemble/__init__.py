@@ -1,5 +1,7 @@
 """Ensembles of trees."""
 
+from fastml.ensemble._adaboost_classifier import AdaBoostClassifier
+from fastml.ensemble._adaboost_regressor import AdaBoostRegressor
 from fastml.ensemble._forest_classes import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -13,8 +15,11 @@ from fastml.ensemble._hist_gradient_boosting import (
     HistGradientBoostingRegressor,
 )
 from fastml.ensemble._isolation_forest import IsolationForest
+from fastml.ensemble._trees_embedding import RandomTreesEmbedding
 
 __all__ = [
+    "AdaBoostClassifier",
+    "AdaBoostRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "GradientBoostingClassifier",
@@ -24,4 +29,5 @@ __all__ = [
     "IsolationForest",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "RandomTreesEmbedding",
 ]

@@ -249,6 +249,14 @@ class _ForestRegressor(RegressorMixin, BaseForest):
         tol=0.0,
         callbacks=None,
     ):
+        if criterion == "friedman_mse":
+            warn(
+                'Value `"friedman_mse"` for `criterion` is deprecated and will be removed in 1.11. '
+                'It maps to `"squared_error"` as both were always equivalent. Use '
+                '`criterion="squared_error"` to remove this warning.',
+                FutureWarning,
+                stacklevel=2,
+            )
         self.n_estimators = n_estimators
         self.criterion = criterion
         self.max_depth = max_depth
@@ -273,14 +281,6 @@ class _ForestRegressor(RegressorMixin, BaseForest):
         self.callbacks = callbacks
 
     def _validate_y_class_weight(self, y, sample_weight):
-        if self.criterion == "friedman_mse":
-            warn(
-                'Value `"friedman_mse"` for `criterion` is deprecated and will be removed in 1.11. '
-                'It maps to `"squared_error"` as both were always equivalent. Use '
-                '`criterion="squared_error"` to remove this warning.',
-                FutureWarning,
-                stacklevel=4,
-            )
         y = np.asarray(y, dtype=np.float64)
         self._y = y[:, 0].copy() if y.shape[1] == 1 else None
         return y, None

@@ -169,7 +169,7 @@ class IsolationForest(OutlierMixin, BaseEstimator):
             self._nodes = np.empty(0, NODE)
             self._starts = np.zeros(1, np.intp)
             self._seeds = np.empty(0, np.int64)
-        self._estimators = None
+            self._estimators = []
         n_old = len(self._seeds)
         n_more = self.n_estimators - n_old
         if n_more < 0:
@@ -362,8 +362,8 @@ class IsolationForest(OutlierMixin, BaseEstimator):
         """The trees; their values are path lengths."""
         if not hasattr(self, "_nodes"):
             raise AttributeError(f"this {type(self).__name__} is not fitted: it has no estimators_")
-        if self._estimators is None:
-            self._estimators = [self._as_estimator(t) for t in range(len(self._seeds))]
+        made = len(self._estimators)  # those of an earlier fit stay the same objects
+        self._estimators += [self._as_estimator(t) for t in range(made, len(self._seeds))]
         return self._estimators
 
     def _as_estimator(self, t):
@@ -400,7 +400,7 @@ class IsolationForest(OutlierMixin, BaseEstimator):
 
     def __getstate__(self):
         state = super().__getstate__()
-        return {**state, "_estimators": None} if "_nodes" in state else state
+        return {**state, "_estimators": []} if "_nodes" in state else state
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -40,6 +40,17 @@ def test_predict(measure, size, library, rows):
 
 
 @TWO
+@pytest.mark.parametrize("name", ["AdaBoostClassifier", "AdaBoostRegressor"])
+def test_adaboost(measure, size, library, name):
+    X, y = classes(size(small=400, full=50_000))
+    rounds = size(small=5, full=200 if name == "AdaBoostClassifier" else 50)
+    cls = getattr(importlib.import_module(f"{library}.ensemble"), name)
+    model = cls(n_estimators=rounds, random_state=0)
+    measure(model.fit, X, y)
+    assert model.score(X, y) > (0.75 if name == "AdaBoostClassifier" else 0.2)
+
+
+@TWO
 def test_isolation(measure, size, library):
     X = np.random.default_rng(0).normal(size=(size(small=400, full=200_000), 10))
     cls = importlib.import_module(f"{library}.ensemble").IsolationForest

@@ -1,0 +1,53 @@
+"""Votes of many stumps: a block of rows turned on its side, then one stump after the other."""
+
+import numpy as np
+
+from fastml._jit import kernel, parallel_kernel, prange
+
+BLOCK = 256
+"""Rows that are turned at a time: their columns and their votes stay in the nearest caches."""
+
+
+@kernel
+def _vote_block(X, features, thresholds, lefts, rights, scales, columns, votes, out):
+    """out[i, k] = sum of the scales of the stumps that say class k for row i."""
+    n = X.shape[0]
+    for i in range(n):
+        for f in range(X.shape[1]):
+            columns[f, i] = X[i, f]
+    for k in range(votes.shape[0]):
+        for i in range(n):
+            votes[k, i] = 0.0
+    for t in range(features.shape[0]):
+        x, threshold, scale = columns[features[t]], thresholds[t], scales[t]
+        left, right = votes[lefts[t]], votes[rights[t]]
+        for i in range(n):
+            left[i] += scale if x[i] <= threshold else 0.0
+        for i in range(n):
+            right[i] += 0.0 if x[i] <= threshold else scale
+    for i in range(n):
+        for k in range(votes.shape[0]):
+            out[i, k] = votes[k, i]
+
+
+@kernel
+def _vote_chunk(first, last, X, features, thresholds, lefts, rights, scales, out):
+    columns = np.empty((X.shape[1], BLOCK), np.float32)
+    votes = np.empty((out.shape[1], BLOCK))
+    for start in range(first, last, BLOCK):
+        end = min(start + BLOCK, last)
+        _vote_block(
+            X[start:end], features, thresholds, lefts, rights, scales, columns, votes,
+            out[start:end],
+        )  # fmt: skip
+
+
+@parallel_kernel
+def stump_votes(
+    n_chunks, rows_per_chunk, X, features, thresholds, lefts, rights, scales, out
+):  # fmt: skip
+    """Votes for every row. A stump says lefts[t] where x <= thresholds[t], else rights[t]."""
+    for c in prange(n_chunks):
+        first = np.intp(c * rows_per_chunk)
+        last = min(first + rows_per_chunk, X.shape[0])
+        _vote_chunk(first, last, X, features, thresholds, lefts, rights, scales, out)
