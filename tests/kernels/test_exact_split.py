@@ -108,7 +108,8 @@ def test_monotonic_constraint_forbids_a_falling_step(criterion):
 
 def test_close_values_are_one():
     assert not apart(
-        key_of(np.float32(0.0)) << np.uint64(32), key_of(np.float32(1e-8)) << np.uint64(32)
+        np.uint64(key_of(np.float32(0.0))) << np.uint64(32),
+        np.uint64(key_of(np.float32(1e-8))) << np.uint64(32),
     )
     x = np.array([0.0, 1e-8, 1.0])
     found = search(x, np.array([[0], [1], [1]]), np.ones(3), "gini")
