@@ -403,12 +403,15 @@ def _adaboost() -> Iterator[Call]:
     from fastml import ensemble, tree
 
     X, y = _data(np.float32)
-    for depth, name in ((1, "stumps"), (2, "trees")):
-        base = tree.DecisionTreeClassifier(max_depth=depth)
-        model = ensemble.AdaBoostClassifier(base, n_estimators=3)
-        yield f"AdaBoostClassifier, {name}", lambda model=model: model.fit(X, y).predict(X)
-    numbers = ensemble.AdaBoostRegressor(n_estimators=3)
-    yield "AdaBoostRegressor", lambda: numbers.fit(X, X[:, 0]).predict(X)
+
+    def classify():
+        for depth in (1, 2):
+            base = tree.DecisionTreeClassifier(max_depth=depth)
+            ensemble.AdaBoostClassifier(base, n_estimators=3).fit(X, y).predict(X)
+
+    yield "AdaBoostClassifier", classify
+    regressor = ensemble.AdaBoostRegressor(n_estimators=3)
+    yield "AdaBoostRegressor", lambda: regressor.fit(X, X[:, 0]).predict(X)
 
 
 FAMILIES: dict[str, Callable[[], Iterator[Call]]] = {
