@@ -113,7 +113,7 @@ def walk_chunk(words, bounds, values, codes, table, table_starts, scalar, shift,
     n, d = X.shape
     n_columns = 2 * d if missing else d
     mask = (np.uint64(1) << (shift - np.uint64(32))) - np.uint64(1)
-    keys = np.empty((n, n_columns), np.int32)
+    keys = np.empty((n, n_columns), np.uint32)
     fill_keys(X, missing, keys)
     places, active = np.empty(BLOCK, np.uint32), np.empty(BLOCK, np.uint32)
     for t in range(bounds.shape[0] - 1):

@@ -105,11 +105,78 @@ def median_pass(
 
 
 @kernel
+def unlink(links, place):
+    """Take a place out of a list with ends: links[place] = (before, after)."""
+    a, b = np.uint64(links[place, 0]), np.uint64(links[place, 1])
+    links[a, 1] = b
+    links[b, 0] = a
+
+
+@kernel
+def unit_losses(entries, places, ys, losses):
+    """losses[p] = loss of entries[:p] + loss of entries[p:], 0 < p < n, where all weights are one.
+
+    Of r rows that remain, the (r + 1) // 2-th is the middle. A deletion moves it to a neighbour or
+    not at all, and the loss falls by the distance of the row from the middle that both sets have:
+    no sums, no branches. The two directions run together, as each of them waits for its own loads.
+    """
+    n = entries.shape[0]
+    one = np.uint64(1)
+    ahead, back = np.empty((n + 2, 2), np.int32), np.empty((n + 2, 2), np.int32)
+    for i in range(n + 2):
+        ahead[i, 0], ahead[i, 1] = i - 1, i + 1
+        back[i, 0], back[i, 1] = i - 1, i + 1
+    loss = 0.0
+    for i in range(n // 2):
+        loss += ys[n - 1 - i] - ys[i]
+    right_loss, left_loss = loss, loss
+    middle_right = middle_left = np.uint64((n + 1) // 2)
+    for i in range(n):
+        losses[i] = 0.0
+    for i in range(n - 1):
+        first, last = np.intp(entries[i] & ROW), np.intp(entries[n - 1 - i] & ROW)
+        p, q = np.uint64(places[first]) + one, np.uint64(places[last]) + one
+        m, k = middle_right, middle_left
+        if (n - i) & 1:
+            m = np.uint64(ahead[m, 0]) if p >= m else m
+            k = np.uint64(back[k, 0]) if q >= k else k
+            right_loss -= abs(ys[p - one] - ys[middle_right - one])
+            left_loss -= abs(ys[q - one] - ys[middle_left - one])
+        else:
+            m = np.uint64(ahead[m, 1]) if p <= m else m
+            k = np.uint64(back[k, 1]) if q <= k else k
+            right_loss -= abs(ys[p - one] - ys[m - one])
+            left_loss -= abs(ys[q - one] - ys[k - one])
+        unlink(ahead, p)
+        unlink(back, q)
+        middle_right, middle_left = m, k
+        losses[i + 1] += right_loss
+        losses[n - 1 - i] += left_loss
+
+
+@kernel
+def first_least(entries, first, last, min_leaf, min_weight, losses):
+    """(score, p) of the first p of the least loss, where all weights are one."""
+    n = entries.shape[0]
+    least = max(1, np.intp(min_leaf), np.intp(np.ceil(min_weight)))
+    best, best_at = np.inf, -1
+    for p in range(max(first, least), min(last, n - least) + 1):
+        if losses[p] < best - SAME * best or best_at < 0:
+            if apart(entries[p - 1], entries[p]):
+                best, best_at = losses[p], p
+    return -best, best_at
+
+
+@kernel
 def scan_medians(
     entries, m, first, last, missing_left, limits, weights, unit, places, ys, ws, sign, bounds
 ):  # fmt: skip
     """Absolute error of all outputs: ``places``, ``ys``, ``ws`` have a row per output."""
     n, min_leaf, min_weight, weight = entries.shape[0], limits[0], limits[1], limits[2]
+    if unit and m == n and sign == 0 and ys.shape[0] == 1:
+        losses = np.empty(n)
+        unit_losses(entries, places[0], ys[0], losses)
+        return first_least(entries, first, last, min_leaf, min_weight, losses)
     left_losses, right_losses = np.zeros(m + 1), np.zeros(m + 1)
     left_medians, right_medians = np.empty(m + 1), np.empty(m + 1)
     before, after = np.empty(n, np.int32), np.empty(n, np.int32)

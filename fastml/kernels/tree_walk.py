@@ -1,8 +1,8 @@
 """Rows through trees, many at a time; no branch depends on a value.
 
-Values become 32-bit integers of the same order, keys, so that a step is one comparison of
-integers. A node is a word of 64 bits: the key of its threshold, the column, and from bit ``shift``
-on the left child; the right child is the left one's neighbour. A leaf is its own left child, with a
+Values become 32-bit integers of the same order (`presort.key_of`): a step compares integers. A node
+is a word of 64 bits: the key of its threshold, the column, and from bit ``shift`` on the left
+child; the right child is the left one's neighbour. A leaf is its own left child, with a
 threshold that no key exceeds. Missing values have the greatest key; a node that sends them to the
 left reads a second copy of the columns, where they have the least.
 """
@@ -10,22 +10,14 @@ left reads a second copy of the columns, where they have the least.
 import numpy as np
 
 from fastml._jit import kernel
+from fastml.kernels.presort import MISSING_KEY, key_of
 from fastml.kernels.tree_nodes import FEATURE, LEAF, MISSING_LEFT
 
-GREATEST = np.int32(0x7FFFFFFF)
-LEAST = np.int32(-0x80000000)
-SIGN = np.int32(31)
 COLUMN_SHIFT = np.uint64(32)
+KEY = np.uint64(0xFFFFFFFF)
 FIRST_STEPS = 8
 """Steps before anyone looks for rows that have arrived."""
 LATER_STEPS = 4
-
-
-@kernel
-def key_of(value):
-    """The float32 as an int32 of the same order; both zeros are one."""
-    bits = np.float32(value + np.float32(0.0)).view(np.int32)
-    return bits ^ ((bits >> SIGN) & GREATEST)
 
 
 @kernel
@@ -37,10 +29,7 @@ def fill_keys(X, missing, keys):
             keys[i, j] = key_of(X[i, j])
         if missing:
             for j in range(d):
-                keys[i, d + j] = keys[i, j]
-                if X[i, j] != X[i, j]:
-                    keys[i, j] = GREATEST
-                    keys[i, d + j] = LEAST
+                keys[i, d + j] = keys[i, j] if keys[i, j] != MISSING_KEY else 0
 
 
 @kernel
@@ -56,7 +45,7 @@ def pack_tree(nodes, n_columns, missing, shift, words, order):
         node = order[k]
         feature = nodes[node]["feature"]
         if feature == LEAF:
-            words[k] = np.uint64(GREATEST) | (np.uint64(k) << shift)
+            words[k] = np.uint64(MISSING_KEY) | (np.uint64(k) << shift)
             continue
         threshold = np.float32(nodes[node]["threshold"])
         if np.float64(threshold) > nodes[node]["threshold"]:  # no float32 lies between
@@ -64,11 +53,7 @@ def pack_tree(nodes, n_columns, missing, shift, words, order):
         column = feature & FEATURE
         if missing and (feature & MISSING_LEFT) != 0:
             column += n_columns
-        words[k] = (
-            np.uint64(np.uint32(key_of(threshold)))
-            | (np.uint64(column) << COLUMN_SHIFT)
-            | (np.uint64(n) << shift)
-        )
+        words[k] = key_of(threshold) | (np.uint64(column) << COLUMN_SHIFT) | (np.uint64(n) << shift)
         order[n], order[n + 1] = node + 1, nodes[node]["right"]
         n += 2
 
@@ -76,7 +61,7 @@ def pack_tree(nodes, n_columns, missing, shift, words, order):
 @kernel
 def step(words, shift, mask, keys, row, node):
     word = words[node]
-    right = keys[row, (word >> COLUMN_SHIFT) & mask] > np.int32(np.uint32(word))
+    right = keys[row, (word >> COLUMN_SHIFT) & mask] > np.uint32(word & KEY)
     return (word >> shift) + np.uint64(right)
 
 
