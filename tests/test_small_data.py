@@ -58,13 +58,8 @@ def slower_than(limit, ours, theirs):
     return a / b
 
 
-TOO_SLOW = {"tree.ExtraTreeRegressor": "1.7 measured: sorted columns are partitioned at every node"}
-
-
 @pytest.mark.parametrize("path", PAIRS)
-def test_not_slower_than_scikit_learn(path, request):
-    if path in TOO_SLOW:
-        request.applymarker(pytest.mark.xfail(strict=False, reason=TOO_SLOW[path]))
+def test_not_slower_than_scikit_learn(path):
     cls, theirs = PAIRS[path]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -103,28 +103,37 @@ def node_statistics(start, end, data, rules, classes, values, places, total):
 
 
 @kernel
+def _can_be_split(first, last):
+    """Whether entries from ``first`` to ``last``, in order, hold more than one value."""
+    if (first >> np.uint64(32)) == (last >> np.uint64(32)):
+        return False
+    if (last >> np.uint64(32)) == np.uint64(MISSING_KEY):
+        return True
+    return value_of(last) > value_of(first) + np.float32(1e-7)
+
+
+@kernel
 def draw_columns(start, end, orders, n_features, max_features, seed, columns):
     """Columns to search, drawn as in scikit-learn: constants count unless only they are found."""
+    n_found, n_seen = 0, 0
+    if max_features >= n_features:
+        for f in range(n_features):
+            if _can_be_split(orders[f, start], orders[f, end - 1]):
+                columns[n_found] = f
+                n_found += 1
+        return n_found
     state = np.empty(1, np.uint64)
     state[0] = seed
-    n_found, n_seen = 0, 0
     pool = np.empty(n_features, np.intp)
     for f in range(n_features):
         pool[f] = f
-    at_random = max_features < n_features
     while n_seen < n_features and (n_seen < max_features or n_found == 0):
-        if at_random:
-            draw(state, pool, n_seen)
+        draw(state, pool, n_seen)
         f = pool[n_seen]
         n_seen += 1
-        first, last = orders[f, start], orders[f, end - 1]
-        if (first >> np.uint64(32)) == (last >> np.uint64(32)):
-            continue
-        if (last >> np.uint64(32)) != np.uint64(MISSING_KEY):
-            if value_of(last) <= value_of(first) + np.float32(1e-7):
-                continue
-        columns[n_found] = f
-        n_found += 1
+        if _can_be_split(orders[f, start], orders[f, end - 1]):
+            columns[n_found] = f
+            n_found += 1
     return n_found
 
 
@@ -335,18 +344,16 @@ def is_final(n, depth, weight, impurity, rules):
 @kernel
 def split_node(
     start, end, seed, weight, total, bounds, data, rules, classes, values, places, several,
-    columns, found,
+    columns, found, limits, scratch,
 ):  # fmt: skip
     """Search columns and mark the sides: (index into columns or -1, rows that go left)."""
     n, n_features = end - start, data.signs.shape[0]
-    limits = np.empty(3)
     limits[0], limits[1], limits[2] = rules.min_leaf, rules.min_weight, weight
     ys, ws = found, found  # not looked at without places
     if places is not None:
         ys, ws = np.empty((values.shape[0], n)), np.empty((values.shape[0], n))
         target_lists(start, end, data.orders, n_features, values, data.weights, places, ys, ws)
     n_found = draw_columns(start, end, data.orders, n_features, rules.max_features, seed, columns)
-    scratch = np.empty((3, total.shape[0] + 1))
     for j in range(n_found):
         f = columns[j]
         search_column(

@@ -141,6 +141,7 @@ def grow_subtree(
     spare = np.empty(n, np.uint64)
     columns = np.empty(n_features, np.intp)
     found = np.zeros((n_features, 5))
+    limits_of_search, scratch = np.empty(3), np.empty((3, n_total + 1))
     bounds = np.empty(2)
     stack = np.empty((n + 2, 4), np.intp)  # start, end, depth, parent's slot if a right child
     seeds = np.empty(n + 2, np.uint64)
@@ -165,7 +166,7 @@ def grow_subtree(
         if not is_final(b - a, level, weight, impurity, rules):
             best, n_left = split_node(
                 a, b, own, weight, total, bounds, data, rules, classes, values, places, several,
-                columns, found,
+                columns, found, limits_of_search, scratch,
             )  # fmt: skip
         middle_value = 0.0
         if best >= 0:
@@ -269,6 +270,7 @@ def grow_best_first(
     spare = np.empty(n, np.uint64)
     columns = np.empty(n_features, np.intp)
     found = np.zeros((n_features, 5))
+    limits_of_search, scratch = np.empty(3), np.empty((3, n_total + 1))
     where = np.empty((most, 4), np.intp)  # start, end, depth, middle
     seeds = np.empty(most, np.uint64)
     gains = np.full(most, -np.inf)
@@ -289,7 +291,7 @@ def grow_best_first(
                 continue
             best, n_left = split_node(
                 a, b, seeds[slot], weight, total, bounds[slot], data, rules, classes, values,
-                places, several, columns, found,
+                places, several, columns, found, limits_of_search, scratch,
             )  # fmt: skip
             if best < 0:
                 continue

@@ -462,6 +462,8 @@ def _finish(
 
 def _pack_sets(nodes, words) -> NDArray:
     """One array of all sets of categories; nodes then hold their offsets."""
+    if not len(words):
+        return NO_BITSETS
     where = np.flatnonzero((nodes["feature"] != LEAF) & ((nodes["feature"] & CATEGORIES) != 0))
     if not len(where):
         return NO_BITSETS
