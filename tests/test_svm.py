@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics.pairwise import cosine_similarity, laplacian_kernel, rbf_kernel
 
 from fastml._jit import jit_enabled
-from fastml.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM, _smo, margins
+from fastml.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM, _smo, _sources, margins
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 MACHINES = [(SVC, {}), (NuSVC, {"nu": 0.3}), (SVR, {}), (NuSVR, {}), (OneClassSVM, {"nu": 0.3})]
@@ -42,8 +42,9 @@ def assert_same_machine(ours, other, X, atol):
 
 @pytest.fixture
 def by_rounds(monkeypatch):
-    """Working sets even for small data."""
+    """Working sets, in single precision where it will do, even for small data."""
     monkeypatch.setattr(_smo, "WHOLE", 10)
+    monkeypatch.setattr(_sources, "SINGLE_FROM", 0)
     monkeypatch.setattr(_smo, "WORKING_SET", 40)
 
 
@@ -217,10 +218,14 @@ def gap_of(machine, K, y):
     return smo_gap(beta, sign - K @ beta, lower, upper, [np.arange(len(y))])
 
 
-@pytest.mark.parametrize(("C", "n"), [(1.0, 3000), (1000.0, 400), (0.01, 300)])
-def test_gap_from_scratch(C, n):
+@pytest.mark.parametrize(
+    ("C", "n", "cache_size"),
+    [(1.0, 3000, 200), (1.0, 3000, 10), (1000.0, 3000, 10), (1000.0, 400, 200), (0.01, 300, 200)],
+)
+def test_gap_from_scratch(C, n, cache_size):
+    """Single and double precision, at once and (a cache too small for the matrix) by rounds."""
     X, y = make_classification(n, 10, n_informative=6, flip_y=0.1, random_state=0)
-    machine = SVC(C=C).fit(X, y)
+    machine = SVC(C=C, cache_size=cache_size).fit(X, y)
     assert gap_of(machine, rbf_kernel(X, gamma=machine._gamma), y) <= machine.tol
 
 
@@ -286,9 +291,10 @@ def test_same_bits_for_any_number_of_threads():
     X, y = make_classification(2800, 8, n_informative=6, n_classes=2, random_state=0)
     kept = {}
     for n_jobs in (1, 2, 4):
-        machine = SVC(n_jobs=n_jobs).fit(X, y)
-        result = [machine.dual_coef_, machine.intercept_, machine.decision_function(X)]
-        assert_bit_equal(result, kept.setdefault("binary", result))
+        for cache_size in (200, 10):
+            machine = SVC(n_jobs=n_jobs, cache_size=cache_size).fit(X, y)
+            result = [machine.dual_coef_, machine.intercept_, machine.decision_function(X)]
+            assert_bit_equal(result, kept.setdefault(cache_size, result))
 
 
 # ---------------------------------------------------------------------------- bad input

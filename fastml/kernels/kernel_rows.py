@@ -17,6 +17,8 @@ TAKEN = 46
 ROWS = 128
 """Rows of a tile; its columns are up to the caller."""
 
+TAKEN_AT_ONCE = 32
+
 
 @kernel
 def copy_rows(X, chosen, out):
@@ -114,6 +116,24 @@ def kernel_rows(form, X, squares, gamma, coef0, degree, left, slots, right, widt
             min(j0 + width, n),
             out,
         )
+
+
+@kernel
+def _take_columns(first, last, values, slots, columns, places, out):
+    for a in range(first, last):
+        source, target = values[slots[a]], out[places[a]]
+        for j in range(columns.shape[0]):
+            target[j] = source[columns[j]]
+
+
+@parallel_kernel
+def take_columns(values, slots, columns, places, out):
+    """out[places[a]] = values[slots[a], columns]."""
+    n = slots.shape[0]
+    for c in prange((n + TAKEN_AT_ONCE - 1) // TAKEN_AT_ONCE):
+        first = np.intp(c) * TAKEN_AT_ONCE
+        last = min(first + TAKEN_AT_ONCE, n)
+        _take_columns(first, last, values, slots, columns, places, out)
 
 
 @kernel(fast_math=True)

@@ -28,6 +28,9 @@ TINY = 1e-12
 """Stands for a curvature that is not positive."""
 
 
+AT_ONCE = 128
+"""Up to so many rows the whole kernel matrix is one product."""
+
 STRETCH = 512
 """Extremes are found by stretches of so many variables, so that their places are found fast."""
 
@@ -258,7 +261,14 @@ def rows_of(form, X, squares, gamma, coef0, degree, chosen, K, diagonal):
             itself = own_squares[i : i + 1]
             finish_row(form, dot, own_squares[i], itself, gamma, coef0, degree, value)
             diagonal[i] = value[0]
-    ready = np.full(n, taken)
+    at_once = n <= AT_ONCE and not taken
+    if at_once:
+        np.dot(own, own.T, K)
+        for i in range(n):
+            dots[:] = K[i]
+            finish_row(form, dots, own_squares[i], own_squares, gamma, coef0, degree, K[i])
+            diagonal[i] = K[i, i]
+    ready = np.full(n, taken or at_once)
     return Rows(ready, form, own, own_squares, gamma, coef0, degree, dots)
 
 

@@ -1,9 +1,10 @@
 """The dual problem of all support vector machines, and its solution (see `kernels.smo`).
 
-A problem whose kernel matrix is small is solved on the whole matrix. A larger one by rounds: take
-the variables that violate the optimality conditions most, compute their kernel rows (kept in a
-cache of bounded size), solve the small problem between them, and correct v = t - K β of all rows.
-If that takes long, working sets grow to hold all support vectors: what is left out is shrunk.
+A problem whose kernel matrix fits into the cache is solved at once, with kernel rows as they are
+needed. A larger one by rounds: take the variables that violate the optimality conditions most,
+solve the small problem between them, and correct v = t - K β of all rows by kernel rows of those
+that changed, kept in a cache of bounded size. If that takes long, working sets grow to hold all
+support vectors: what is left out is shrunk.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from fastml._threads import effective_n_threads, single_threaded_blas
-from fastml.kernels.kernel_rows import TAKEN, weighted_rows
+from fastml.kernels.kernel_rows import TAKEN, take_columns, weighted_rows
 from fastml.kernels.smo import FAR, Rows, smo_steps, solve_problems
 from fastml.svm._sources import DenseSource
 
-WHOLE = 2560
-"""Up to so many rows the whole kernel matrix is computed at once."""
+WHOLE = 8192
+SMALL = 2560
+"""Up to so many rows a problem is solved at once; above SMALL if its matrix fits the cache."""
 
 WORKING_SET = 1024
 KEPT = 0.75
@@ -79,7 +81,8 @@ def step_limit(max_iter: int, n_variables: int) -> int:
 
 def solve(source, duals, *, tol, max_iter, cache_bytes, n_jobs, report=None) -> list[Solution]:
     """Solve problems over one ``source`` of kernel values; ``report(steps, gap)`` is told."""
-    small = [dual for dual in duals if dual.rows.size <= WHOLE]
+    whole = min(WHOLE, max(SMALL, int(np.sqrt(cache_bytes / source.dtype.itemsize))))
+    small = [dual for dual in duals if dual.rows.size <= whole]
     solutions = {}
     if isinstance(source, DenseSource) and small:
         found = _solve_small(source, small, tol, max_iter, cache_bytes, n_jobs, report)
@@ -87,7 +90,7 @@ def solve(source, duals, *, tol, max_iter, cache_bytes, n_jobs, report=None) -> 
     for dual in duals:
         if id(dual) not in solutions:
             limit = step_limit(max_iter, dual.target.size)
-            solver = _solve_whole if dual.rows.size <= WHOLE else _solve_by_rounds
+            solver = _solve_whole if dual.rows.size <= whole else _solve_by_rounds
             solutions[id(dual)] = solver(source, dual, tol, limit, cache_bytes, n_jobs, report)
     return [solutions[id(dual)] for dual in duals]
 
@@ -222,6 +225,22 @@ class RowCache:
             self.source.fill(self.rows[missing], free, self.rows, self.values, self.n_jobs)
         return self.slot_of[wanted]
 
+    def block(self, chosen):
+        """K of the chosen rows with each other: from the cache, or computed but not kept.
+
+        Single precision is computed faster than its columns are gathered from long rows.
+        """
+        block = np.empty((chosen.size, chosen.size), dtype=self.source.dtype)
+        slots = self.slot_of[chosen]
+        gather = (slots >= 0) & (self.source.dtype == np.float64)
+        there, missing = np.flatnonzero(gather), np.flatnonzero(~gather)
+        n_threads = effective_n_threads(self.n_jobs, work=float(there.size) * chosen.size)
+        take_columns(self.values, slots[there], chosen, there, block, n_threads=n_threads)
+        if missing.size:
+            own = self.rows[chosen]
+            self.source.fill(own[missing], missing, own, block, self.n_jobs)
+        return block
+
 
 def _solve_by_rounds(source, dual, tol, limit, cache_bytes, n_jobs, report) -> Solution:
     n, m = dual.rows.size, dual.target.size
@@ -241,9 +260,7 @@ def _solve_by_rounds(source, dual, tol, limit, cache_bytes, n_jobs, report) -> S
             return Solution(beta, v, steps, gap < tol, gap)
         working = _choose(rising, sinking, beta, working, most if rounds >= EARLY else 0, dual)
         rounds += 1
-        K = np.empty((working.size, working.size), dtype=source.dtype)
-        own = dual.rows[working]
-        source.fill(own, np.arange(working.size), own, K, n_jobs)
+        K = cache.block(working)
         variables = np.concatenate([working, working + n]) if m > n else working
         split = working.size if m > n else int(np.searchsorted(working, dual.split))
         small = Dual(
@@ -257,6 +274,7 @@ def _solve_by_rounds(source, dual, tol, limit, cache_bytes, n_jobs, report) -> S
         )
         aim = max(0.5 * tol, INNER * gap)
         found = steps_on_matrix(K, small, small.beta.copy(), small.target, aim, limit - steps)
+        del K  # before the next one is made
         steps += found.steps
         beta[variables] = found.beta
         change = np.zeros(n)

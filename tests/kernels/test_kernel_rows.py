@@ -6,6 +6,7 @@ from fastml._threads import single_threaded_blas
 from fastml.kernels.kernel_rows import (
     finish_row,
     kernel_rows,
+    take_columns,
     weighted_rows,
 )
 from fastml.svm._sources import FORMS, norms_for
@@ -77,3 +78,16 @@ def test_weighted_rows(n_rows, dtype):
         np.testing.assert_allclose(out, expected, atol=1e-6)
         results.append(out)
     np.testing.assert_array_equal(*results)
+
+
+@floats
+@pytest.mark.parametrize("n_rows", [0, 1, 40])
+def test_columns_are_taken(n_rows, dtype):
+    rng = np.random.default_rng(0)
+    values, columns = rng.normal(size=(50, 9)).astype(dtype), np.array([1, 2, 7])
+    slots, places = rng.permutation(50)[:n_rows], rng.permutation(45)[:n_rows]
+    for n_threads in (1, 2):
+        out = np.full((45, 3), np.nan, dtype)
+        take_columns(values, slots, columns, places, out, n_threads=n_threads)
+        np.testing.assert_array_equal(out[places], values[slots][:, columns])
+        assert np.isnan(np.delete(out, places, axis=0)).all()

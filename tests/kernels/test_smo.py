@@ -4,6 +4,7 @@ from naive import smo, smo_gap, svm_kernel
 
 from fastml._threads import single_threaded_blas
 from fastml.kernels.smo import (
+    AT_ONCE,
     FAR,
     _best_partner,
     _move,
@@ -160,22 +161,26 @@ def test_many_problems_at_once(kind):
         np.testing.assert_allclose(made[used], K[used], atol=1e-12)
 
 
+@pytest.mark.parametrize("n", [1, 4, AT_ONCE + 1])
 @pytest.mark.parametrize("name", ["linear", "poly", "rbf", "sigmoid", "cosine", "precomputed"])
-def test_rows_are_made_when_looked_at(name):
-    X = np.random.default_rng(0).normal(size=(9, 9 if name == "precomputed" else 3))
-    chosen = np.array([7, 2, 4, 0])
+def test_rows_are_made_when_looked_at(name, n):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n + 5, n + 5 if name == "precomputed" else 3))
+    chosen = rng.permutation(n + 5)[:n]
     own = X[chosen]
     expected = X[np.ix_(chosen, chosen)] if name == "precomputed" else svm_kernel(name, own, own)
-    K, diagonal = np.full((4, 4), np.nan), np.empty(4)
-    rows = rows_of(FORMS[name], X, norms_for(name, X), 0.5, 0.3, 3, chosen, K, diagonal)
-    np.testing.assert_allclose(diagonal, expected.diagonal())
-    if name != "precomputed":
-        assert np.isnan(K).all()
+    K, diagonal = np.full((n, n), np.nan), np.empty(n)
     with single_threaded_blas():
-        for i in (2, 0, 2):
+        rows = rows_of(FORMS[name], X, norms_for(name, X), 0.5, 0.3, 3, chosen, K, diagonal)
+        np.testing.assert_allclose(diagonal, expected.diagonal())
+        at_once = name == "precomputed" or n <= AT_ONCE
+        assert np.isnan(K).any() != at_once
+        looked_at = [0, n // 2, n - 1]
+        for i in (*looked_at, 0):
             ensure_row(i, K, rows)
-    np.testing.assert_allclose(K[[0, 2]], expected[[0, 2]])
-    assert np.isnan(K[[1, 3]]).all() == (name != "precomputed")
+    np.testing.assert_allclose(K[looked_at], expected[looked_at], atol=1e-12)
+    if not at_once:
+        assert np.isnan(np.delete(K, looked_at, axis=0)).all()
 
 
 @pytest.mark.parametrize("n", [3, 700])
