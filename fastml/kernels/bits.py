@@ -43,6 +43,27 @@ def _count_common(x, i, y, j0, n, counts):
             counts[j] += popcount(word & y[w, j0 + j])
 
 
+@kernel
+def _matching_row(x, i, y, j0, n, table, counts, row, at):
+    """row[at + j] = table[bits in which column i of x and column j0 + j of y differ].
+
+    A look-up is several times quicker than conversion and division.
+    """
+    word = x[0, i]
+    if x.shape[0] == 1:
+        for j in range(n):
+            row[at + j] = table[popcount(word ^ y[0, j0 + j])]
+        return
+    for j in range(n):
+        counts[j] = popcount(word ^ y[0, j0 + j])
+    for w in range(1, x.shape[0]):
+        word = x[w, i]
+        for j in range(n):
+            counts[j] += popcount(word ^ y[w, j0 + j])
+    for j in range(n):
+        row[at + j] = table[counts[j]]
+
+
 @kernel(fused=True)
 def _distances_from_counts(code, n_bits, counts, ones_x, ones_y, j0, n, row):
     if code == JACCARD:
@@ -50,10 +71,6 @@ def _distances_from_counts(code, n_bits, counts, ones_x, ones_y, j0, n, row):
             both = np.float64(np.int64(counts[j]))
             union = ones_x + ones_y[j0 + j] - both
             row[j] = (union - both) / (union if union > 0.0 else 1.0)
-    elif code == MATCHING:
-        for j in range(n):
-            both = np.float64(np.int64(counts[j]))
-            row[j] = (ones_x + ones_y[j0 + j] - 2.0 * both) / n_bits
     else:
         for j in range(n):
             both = np.float64(np.int64(counts[j]))
@@ -61,13 +78,20 @@ def _distances_from_counts(code, n_bits, counts, ones_x, ones_y, j0, n, row):
 
 
 @kernel
-def _bit_tile(c, size, code, n_bits, x, y, ones_x, ones_y, symmetric, out):
+def _bit_tile(c, size, code, n_bits, x, y, ones_x, ones_y, table, symmetric, out):
     i0, j0 = tile_corner(c, y.shape[1], size, symmetric)
     i1 = min(i0 + size, x.shape[1])
     j1 = min(j0 + size, y.shape[1])
     counts = np.empty(j1 - j0, dtype=np.uint64)
+    if code == MATCHING and not symmetric:
+        for i in range(i0, i1):
+            _matching_row(x, i, y, j0, j1 - j0, table, counts, out[i], j0)
+        return
     tile = np.empty((i1 - i0, j1 - j0 + 8))
     for i in range(i0, i1):
+        if code == MATCHING:
+            _matching_row(x, i, y, j0, j1 - j0, table, counts, tile[i - i0], 0)
+            continue
         _count_common(x, i, y, j0, j1 - j0, counts)
         _distances_from_counts(code, n_bits, counts, ones_x[i], ones_y, j0, j1 - j0, tile[i - i0])
     if symmetric and i0 == j0:
@@ -76,7 +100,12 @@ def _bit_tile(c, size, code, n_bits, x, y, ones_x, ones_y, symmetric, out):
 
 
 @parallel_kernel
-def bit_tiles(first, last, size, code, n_bits, x, y, ones_x, ones_y, symmetric, out):
-    """Tiles first..last of the matrix; x and y hold words by rows, vectors by columns."""
+def bit_tiles(first, last, size, code, n_bits, x, y, ones_x, ones_y, table, symmetric, out):
+    """Tiles first..last of the matrix; x and y hold words by rows, vectors by columns.
+
+    ``table`` is for MATCHING: the distance by the number of different bits.
+    """
     for c in prange(last - first):
-        _bit_tile(first + np.intp(c), size, code, n_bits, x, y, ones_x, ones_y, symmetric, out)
+        _bit_tile(
+            first + np.intp(c), size, code, n_bits, x, y, ones_x, ones_y, table, symmetric, out
+        )

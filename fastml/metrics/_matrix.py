@@ -160,7 +160,8 @@ def bit_matrix(code, X, Y, *, n_jobs=None, out=None):
     right, right_ones = (left, left_ones) if same else packed_bits(Y)
     # A few words: counting twice is cheaper than writing a mirror image.
     symmetric = same and left.shape[0] > 4
-    arguments = (code, float(X.shape[1]), left, right, left_ones, right_ones)
+    table = np.arange(X.shape[1] + 1.0) / X.shape[1]
+    arguments = (code, float(X.shape[1]), left, right, left_ones, right_ones, table)
     operations = 4.0 + left.shape[0]
     _launch_tiles(bits.bit_tiles, arguments, out, symmetric, operations, n_jobs)
     return out

@@ -32,9 +32,11 @@ def matrix(code, X, Y, size=4, symmetric=None, n_threads=1):
     out = np.full((len(X), len(Y)), np.nan)
     tiles = tile_count(len(X), len(Y), size, symmetric)
     n_bits = float(X.shape[1])
+    table = np.arange(n_bits + 1) / n_bits
     bits.bit_tiles(
-        0, tiles, size, code, n_bits, x, y, ones_x, ones_y, symmetric, out, n_threads=n_threads
-    )
+        0, tiles, size, code, n_bits, x, y, ones_x, ones_y, table, symmetric, out,
+        n_threads=n_threads,
+    )  # fmt: skip
     return out
 
 
