@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
+from fastml._plot_axes import axes_or_new as _axes
+from fastml._plot_trees import importance_bars, oob_curve, plot_tree
+
 __all__ = [
     "choice_of_k",
     "decision_regions",
     "dendrogram",
     "density_contours",
     "density_curve",
+    "importance_bars",
+    "oob_curve",
+    "plot_tree",
     "silhouette",
     "svm_boundary",
     "svr_tube",
     "validation_curve",
 ]
-
-
-def _axes(ax):
-    if ax is not None:
-        return ax
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as missing:
-        raise ImportError("plots need Matplotlib: pip install fastml[plot]") from missing
-    return plt.subplots()[1]
 
 
 def decision_regions(classifier, X, y=None, *, resolution=200, margin=0.1, ax=None):

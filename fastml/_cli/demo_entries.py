@@ -140,6 +140,19 @@ ENTRIES = (
     ),
     Entry(
         module="ensemble",
+        name="AdaBoostClassifier",
+        work="AdaBoostClassifier, 8,000 + 2,000 × 16, 30 stumps",
+        data=lambda: _blobs(10_000, 16, 2, spread=0.5),
+        run=lambda Boost, data: (
+            Boost(n_estimators=30, random_state=0)
+            .fit(data.X_train, data.y_train)
+            .predict(data.X_test)
+        ),
+        score=_accuracy,
+        yardstick="accuracy",
+    ),
+    Entry(
+        module="ensemble",
         name="HistGradientBoostingClassifier",
         work="HistGradientBoostingClassifier, 40,000 + 10,000 × 16",
         data=lambda: _blobs(50_000, 16, 5, spread=0.7),

@@ -46,8 +46,12 @@ class RandomTreesEmbedding(TransformerMixin, BaseForest):
 
     Attributes
     ----------
+    estimator_ : ExtraTreeRegressor
+        An unfitted tree.
     estimators_ : list of ExtraTreeRegressor
         The trees.
+    estimators_samples_ : list of arrays
+        Rows of every tree: all.
     one_hot_encoder_ : OneHotEncoder
         What turns leaves into columns.
     feature_importances_ : ndarray of shape (n_features,)
