@@ -188,6 +188,7 @@ def variants(cls: type) -> list[dict]:
 
 FORESTS = ("RandomForestClassifier", "RandomForestRegressor", "IsolationForest")
 FORESTS += ("ExtraTreesClassifier", "ExtraTreesRegressor", "RandomTreesEmbedding")
+FORESTS += ("GradientBoostingClassifier", "GradientBoostingRegressor")
 OWN_SETTINGS: dict[str, dict] = {
     **{name: {"n_estimators": 5} for name in FORESTS},
     "LinearSVR": {"C": 1e-6},  # converges on these rows within the default max_iter
@@ -277,7 +278,7 @@ def plain(value):
         return {"data": value.data, "indices": value.indices, "indptr": value.indptr}
     if isinstance(value, dict):
         return {key: plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple) or getattr(value, "dtype", None) is np.dtype(object):
         return [plain(entry) for entry in value]
     if inspect.isgenerator(value):
         return [plain(entry) for entry in value]

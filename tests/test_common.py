@@ -52,7 +52,14 @@ WITHIN_TOLERANCE = dict.fromkeys(
     ),
     "ends at its tolerance: weights are repeated rows to that only",
 )
+EQUAL_SPLITS = {
+    f"check_sample_weight_equivalence_on_{kind}_data": (
+        "equally good splits of few rows are told apart by rounding: rows not learnt may differ"
+    )
+    for kind in ("dense", "sparse")
+}
 EXPECTED_FAILED_CHECKS: dict[str, dict[str, str]] = {
+    "GradientBoostingClassifier": EQUAL_SPLITS,
     "LinearSVC": WITHIN_TOLERANCE,
     "LinearSVR": WITHIN_TOLERANCE,
     "KMeans": DRAWS_ROWS,

@@ -95,7 +95,7 @@ class BaseGradientBoosting(BaseEstimator, metaclass=ABCMeta):
         X = np.ascontiguousarray(X.toarray() if issparse(X) else X)
         weights = None
         if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+            weights = np.array(_check_sample_weight(sample_weight, X, dtype=np.float64))
         y = self._encode_y(column_or_1d(y, warn=True), weights)
         loss = self._make_loss()
         if not self.warm_start:
@@ -109,6 +109,8 @@ class BaseGradientBoosting(BaseEstimator, metaclass=ABCMeta):
         kept = None
         if self.n_iter_no_change is not None:
             X, y, weights, kept = parted(self, X, y, weights)
+        if self.subsample < 1.0 and len(X) < 2:
+            raise ValueError(f"subsample={self.subsample} needs 2 rows or more, got {len(X)}")
         self._loss = loss
         if len(grown):
             raw = self._raw_rows(X)
@@ -127,10 +129,19 @@ class BaseGradientBoosting(BaseEstimator, metaclass=ABCMeta):
         if hasattr(self, "oob_scores_"):
             self.oob_score_ = self.oob_scores_[-1]
         self.n_estimators_ = n_stages
+        self._remember()
         return self
 
     def _forget(self):
-        for name in ("estimators_", "train_score_", *OUT_OF_BAG, "oob_score_", "init_", "_rng"):
+        for name in (
+            "estimators_",
+            "train_score_",
+            *OUT_OF_BAG,
+            "oob_score_",
+            "init_",
+            "_rng",
+            "_forests",
+        ):
             if hasattr(self, name):
                 delattr(self, name)
 
@@ -189,7 +200,7 @@ class BaseGradientBoosting(BaseEstimator, metaclass=ABCMeta):
                 break
             if kept is not None:
                 self._add_stage(i, kept[0], kept_raw)
-                loss = self._loss.score(kept[1], kept_raw, kept[2])
+                loss = self._loss.score(kept[1], kept_raw, kept[2], self.n_jobs)
                 if not np.any(loss + self.tol < losses):
                     break
                 losses[i % len(losses)] = loss
@@ -208,12 +219,15 @@ class BaseGradientBoosting(BaseEstimator, metaclass=ABCMeta):
         return X.toarray() if issparse(X) else X
 
     def _packed(self) -> list[Forest]:
-        """Per class the trees of all stages in one piece; made on first use."""
-        known = self.__dict__.get("_forests")
-        if known is None or known[0] is not self.estimators_:
-            forests = [pack([tree.tree_ for tree in column]) for column in self.estimators_.T]
-            self._forests = known = (self.estimators_, forests)
-        return known[1]
+        """Per class the trees of all stages in one piece; the user may have cut ``estimators_``."""
+        trees, forests = self._forests
+        if trees is self.estimators_:
+            return forests
+        return [pack([tree.tree_ for tree in column]) for column in self.estimators_.T]
+
+    def _remember(self):
+        self._forests = None, []
+        self._forests = self.estimators_, self._packed()
 
     def _add(self, forests, X, raw):
         for forest, row in zip(forests, raw):
@@ -260,7 +274,8 @@ class BaseGradientBoosting(BaseEstimator, metaclass=ABCMeta):
             leaves that axis out.
         """
         X = self._check_rows(X)
-        leaves = [forest.apply(X) for forest in self._packed()]
+        n_threads = effective_n_threads(self.n_jobs, 8.0 * X.shape[0] * self.estimators_.size)
+        leaves = [forest.apply(X, n_threads) for forest in self._packed()]
         return np.stack(leaves, axis=2).astype(np.float64)
 
     @property
@@ -286,6 +301,11 @@ class BaseGradientBoosting(BaseEstimator, metaclass=ABCMeta):
 
     def __getstate__(self):
         return {k: v for k, v in super().__getstate__().items() if k != "_forests"}
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        if hasattr(self, "estimators_"):
+            self._remember()
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -171,7 +171,7 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
 
     def _encode_y(self, y, sample_weight):
         self.n_trees_per_iteration_ = 1
-        return np.ascontiguousarray(y, dtype=np.float64)
+        return np.array(y, dtype=np.float64)
 
     def _make_loss(self):
         return StageLoss(self.loss, alpha=self.alpha)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
+from fastml._validation import kernel_view
 from fastml.ensemble._gradient_boosting_loss import StageLoss
 from fastml.kernels import boost_loss as codes
 from fastml.kernels.boost_stage import add_leaf_values, draw_mask
@@ -97,7 +98,7 @@ class Stages:
     """What one fit holds on to between stages."""
 
     def __init__(self, X, y, weights, template, loss: StageLoss, n_threads: int, n_jobs):
-        self.columns = Columns(X, presort(X, n_threads))
+        self.columns = Columns(kernel_view(X), presort(X, n_threads))
         self.y, self.weights, self.loss = y, weights, loss
         self.n_threads, self.n_jobs = n_threads, n_jobs
         self.options = template._options(X, weights, None)
