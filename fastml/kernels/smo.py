@@ -223,7 +223,7 @@ def smo_steps(K, rows, diagonal, lower, upper, split, grouped, beta, v, gains, t
 
 
 @kernel
-def _start(K, rows, target, beta, doubled, v):
+def start_v(K, rows, target, beta, doubled, v):
     """v = target - K β."""
     n = K.shape[0]
     for t in range(v.shape[0]):
@@ -283,7 +283,7 @@ def _solve_one(
     diagonal = np.empty(n)
     rows = rows_of(form, X, squares, gamma, coef0, degree, own, K, diagonal)
     own_beta, own_v = beta[first:last], v[first:last]
-    _start(K, rows, target[first:last], own_beta, last - first > n, own_v)
+    start_v(K, rows, target[first:last], own_beta, last - first > n, own_v)
     steps[p], gaps[p] = smo_steps(
         K,
         rows,

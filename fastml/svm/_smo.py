@@ -15,7 +15,7 @@ import numpy as np
 
 from fastml._threads import effective_n_threads, single_threaded_blas
 from fastml.kernels.kernel_rows import TAKEN, take_columns, weighted_rows
-from fastml.kernels.smo import FAR, Rows, smo_steps, solve_problems
+from fastml.kernels.smo import FAR, Rows, rows_of, smo_steps, solve_problems, start_v
 from fastml.svm._sources import DenseSource
 
 WHOLE = 8192
@@ -29,8 +29,8 @@ KEPT = 0.75
 INNER = 0.15
 """A small problem is solved to this share of the gap that the round began with."""
 
-STEPS_PER_CALL = 200_000
-"""Steps between returns to Python, so that Ctrl-C is heard within two seconds."""
+VALUES_PER_CALL = 400_000_000
+"""Variables looked at between returns to Python: about a second, so that Ctrl-C is heard."""
 
 MOST_STEPS = 10_000_000
 """Where max_iter=-1 gives up (LIBSVM's limit, for kernels that are not positive semidefinite)."""
@@ -75,6 +75,10 @@ class Solution:
     gap: float
 
 
+def steps_per_call(n_variables: int) -> int:
+    return max(1000, VALUES_PER_CALL // max(1, n_variables))
+
+
 def step_limit(max_iter: int, n_variables: int) -> int:
     return max_iter if max_iter >= 0 else max(MOST_STEPS, 100 * n_variables)
 
@@ -82,15 +86,18 @@ def step_limit(max_iter: int, n_variables: int) -> int:
 def solve(source, duals, *, tol, max_iter, cache_bytes, n_jobs, report=None) -> list[Solution]:
     """Solve problems over one ``source`` of kernel values; ``report(steps, gap)`` is told."""
     whole = min(WHOLE, max(SMALL, int(np.sqrt(cache_bytes / source.dtype.itemsize))))
-    small = [dual for dual in duals if dual.rows.size <= whole]
+    dense = isinstance(source, DenseSource)
+    most = whole if len(duals) > 1 else min(whole, SMALL)
+    small = [dual for dual in duals if dense and dual.rows.size <= most]
     solutions = {}
-    if isinstance(source, DenseSource) and small:
+    if small:
         found = _solve_small(source, small, tol, max_iter, cache_bytes, n_jobs, report)
         solutions = {id(dual): solution for dual, solution in zip(small, found)}
     for dual in duals:
         if id(dual) not in solutions:
             limit = step_limit(max_iter, dual.target.size)
-            solver = _solve_whole if dual.rows.size <= whole else _solve_by_rounds
+            at_once = _solve_dense if dense else _solve_whole
+            solver = at_once if dual.rows.size <= whole else _solve_by_rounds
             solutions[id(dual)] = solver(source, dual, tol, limit, cache_bytes, n_jobs, report)
     return [solutions[id(dual)] for dual in duals]
 
@@ -118,7 +125,7 @@ def _solve_small(source, duals, tol, max_iter, cache_bytes, n_jobs, report) -> l
         end = min(begin + count, sizes.size)
         values = float((sizes[begin:end] ** 2).sum())
         n_threads = effective_n_threads(n_jobs, work=values * source.operations() / 2)
-        allowed = max(1000, STEPS_PER_CALL // (end - begin))
+        allowed = steps_per_call(int(starts[end] - starts[begin]))
         if max_iter >= 0:
             allowed = min(allowed, max_iter)
         with single_threaded_blas():
@@ -160,14 +167,27 @@ def _solve_whole(source, dual, tol, limit, cache_bytes, n_jobs, report) -> Solut
     return steps_on_matrix(K, dual, beta, v, tol, limit, report)
 
 
-def steps_on_matrix(K, dual, beta, v, tol, limit, report=None) -> Solution:
-    diagonal = K.diagonal().astype(np.float64)
+def _solve_dense(source, dual, tol, limit, cache_bytes, n_jobs, report) -> Solution:
+    """One problem whose rows of K are computed as they are needed."""
+    n = dual.rows.size
+    K, diagonal = np.empty((n, n), dtype=source.dtype), np.empty(n)
+    beta, v = dual.beta.copy(), np.empty(dual.target.size)
+    with single_threaded_blas():
+        rows = rows_of(*source.arguments, np.ascontiguousarray(dual.rows), K, diagonal)
+        start_v(K, rows, dual.target, beta, dual.doubled, v)
+        return steps_on_matrix(K, dual, beta, v, tol, limit, report, rows, diagonal)
+
+
+def steps_on_matrix(
+    K, dual, beta, v, tol, limit, report=None, rows=None, diagonal=None
+) -> Solution:
+    if rows is None:
+        rows, diagonal = all_ready(K), K.diagonal().astype(np.float64)
     gains = np.empty(v.size)
     bounds = (dual.lower, dual.upper, dual.split, dual.grouped)
-    rows = all_ready(K)
     steps = 0
     while True:
-        allowed = min(STEPS_PER_CALL, limit - steps)
+        allowed = min(steps_per_call(v.size), limit - steps)
         done, gap = smo_steps(K, rows, diagonal, *bounds, beta, v, gains, tol, allowed)
         steps += done
         if report is not None:
