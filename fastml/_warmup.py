@@ -254,7 +254,7 @@ def _svm() -> Iterator[Call]:
     from scipy.sparse import csr_array
 
     from fastml import svm
-    from fastml.svm import _decision, _smo
+    from fastml.svm import _decision, _smo, _sources
 
     X, y = _data(np.float64)
     machines = (svm.SVC(), svm.NuSVC(nu=0.1), svm.SVR(), svm.NuSVR(), svm.OneClassSVM())
@@ -265,15 +265,17 @@ def _svm() -> Iterator[Call]:
         svm.SVC(kernel="laplacian").fit(csr_array(X), y).predict(csr_array(X))
 
     def by_rounds():
-        whole, many = _smo.WHOLE, _decision.MANY_VALUES
-        _smo.WHOLE = 10
+        whole, many, single = _smo.WHOLE, _decision.MANY_VALUES, _sources.SINGLE_FROM
+        _sources.SINGLE_FROM = 0
         try:
+            svm.SVC().fit(X, y)
+            _smo.WHOLE = 10
             for C in (1.0, 1e9):  # float32 and float64 rows
                 svm.SVR(C=C, max_iter=100).fit(X, y)
             _decision.MANY_VALUES = 0
             svm.SVR().fit(X, y).predict(X)
         finally:
-            _smo.WHOLE, _decision.MANY_VALUES = whole, many
+            _smo.WHOLE, _decision.MANY_VALUES, _sources.SINGLE_FROM = whole, many, single
 
     yield "SVC, SVR, OneClassSVM", small
     yield "SVR by working sets", by_rounds
