@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_iris
+from sklearn.preprocessing import OneHotEncoder
 
 from fastml.ensemble import RandomTreesEmbedding
 
@@ -23,6 +24,19 @@ def test_every_row_has_one_leaf_per_tree(X):
     for i in (0, 60, 149):
         expected = [f"randomtreesembedding_{t}_{leaf}" for t, leaf in enumerate(leaves[i])]
         assert_array_equal(names[coded[[i]].toarray()[0] == 1.0], expected)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_coding_is_that_of_the_encoder(X, weighted):
+    weights = (np.arange(100) % 3 > 0) * 1.0 if weighted else None
+    model = RandomTreesEmbedding(9, random_state=0).fit(X[:100], sample_weight=weights)
+    for rows in (X[:100], X):
+        leaves = model.apply(rows)
+        expected = model.one_hot_encoder_.transform(leaves)
+        assert (model.transform(rows) != expected).nnz == 0
+        theirs = OneHotEncoder().fit(model.apply(X[:100]))
+        for mine, other in zip(model.one_hot_encoder_.categories_, theirs.categories_):
+            assert_array_equal(mine, other)
 
 
 def test_trees_are_totally_random(X):

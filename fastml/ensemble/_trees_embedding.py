@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse import csr_matrix
 from sklearn.base import TransformerMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names_in, _num_samples, check_is_fitted
 
 from fastml.ensemble._forest import BaseForest
+from fastml.kernels.tree_nodes import LEAF
 
 
 class RandomTreesEmbedding(TransformerMixin, BaseForest):
@@ -175,14 +177,32 @@ class RandomTreesEmbedding(TransformerMixin, BaseForest):
         -------
         coded : sparse matrix or ndarray of shape (n_samples, n_out)
         """
-        from sklearn.preprocessing import OneHotEncoder
-
         target = check_random_state(self.random_state).uniform(size=_num_samples(X))
         super().fit(X, target, sample_weight=sample_weight)
-        self.one_hot_encoder_ = OneHotEncoder(sparse_output=self.sparse_output)
-        coded = self.one_hot_encoder_.fit_transform(self.apply(X))
-        self._n_features_out = coded.shape[1]
-        return coded
+        self._set_encoder()
+        return self._coded(self.apply(X))
+
+    def _set_encoder(self):
+        """Scikit-learn's encoder of the leaves, for those who look at it; `_coded` does its work.
+
+        Every leaf holds a training row, so its categories are the leaves.
+        """
+        from sklearn.preprocessing import OneHotEncoder
+
+        is_leaf = self._trees.nodes["feature"] == LEAF
+        self._n_features_out = int(is_leaf.sum())
+        leaves = [np.flatnonzero(part) for part in np.split(is_leaf, self._trees.starts[1:-1])]
+        encoder = OneHotEncoder(categories=leaves, sparse_output=self.sparse_output)
+        self.one_hot_encoder_ = encoder.fit([[part[0] for part in leaves]])
+
+    def _coded(self, leaves):
+        """A one per row and tree: the columns are all leaves, counted through the trees."""
+        n, n_trees = leaves.shape
+        column = np.cumsum(self._trees.nodes["feature"] == LEAF) - 1
+        indices = column[leaves + self._trees.starts[:-1]].ravel()
+        indptr = np.arange(n + 1) * n_trees
+        coded = csr_matrix((np.ones(n * n_trees), indices, indptr), (n, self._n_features_out))
+        return coded if self.sparse_output else coded.toarray()
 
     def transform(self, X):
         """Code rows by their leaves.
@@ -197,7 +217,7 @@ class RandomTreesEmbedding(TransformerMixin, BaseForest):
         coded : sparse matrix or ndarray of shape (n_samples, n_out)
         """
         check_is_fitted(self)
-        return self.one_hot_encoder_.transform(self.apply(X))
+        return self._coded(self.apply(X))
 
     def get_feature_names_out(self, input_features=None):
         """Names of the columns: ``randomtreesembedding_{tree}_{leaf}``.
