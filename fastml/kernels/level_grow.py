@@ -53,11 +53,52 @@ class Limits(NamedTuple):
 
 
 @kernel
+def split_score(previous, entry, s, t, a, b, n_left, n_right, limits, best):
+    """Score of the split between two entries if it may be made and beats ``best``, else that.
+
+    Left of it lie the sum s, the weight a and n_left rows, right of it t, b and n_right.
+    """
+    if (entry ^ previous) < BELOW or n_left < limits.min_leaf or n_right < limits.min_leaf:
+        return best
+    if a < limits.min_weight or b < limits.min_weight:
+        return best
+    score = s * s / a + t * t / b
+    return score if score > best and apart(previous, entry) else best
+
+
+@kernel
+def scan_whole(entries, moments, weights, tree, limits, scores, edges):
+    """Best split of one column for a root that holds every row: sums stay in registers."""
+    total, whole, n = tree.sums[0], tree.weights[0], np.float64(entries.shape[0])
+    s, a, best, previous = 0.0, 0.0, -np.inf, entries[0]
+    for p in range(entries.shape[0]):
+        entry = entries[p]
+        t, b = total - s, whole - a
+        n_left = np.float64(p)
+        promising = True
+        if weights is None:  # without a division; 0 <= a, b
+            promising = s * s * b + t * t * a > best * (a * b) * NEARLY
+        if promising:
+            score = split_score(previous, entry, s, t, a, b, n_left, n - n_left, limits, best)
+            if score > best:
+                best = score
+                edges[1, 0], edges[1, 1] = previous, entry
+        row = np.uint64(entry & ROW)
+        s += moments[row]
+        a += 1.0 if weights is None else weights[row]
+        previous = entry
+    scores[1] = best
+
+
+@kernel
 def scan_column(entries, lanes, moments, weights, first, last, tree, limits, scores, edges):
     """Best split of one column for every lane of the level: its score and the entries around it.
 
     ``moments`` are targets times weights; ``weights`` is None where all of them are 0 or 1.
     """
+    if last == 1 and tree.counts[0] == entries.shape[0]:
+        scan_whole(entries, moments, weights, tree, limits, scores, edges)
+        return
     n_lanes = last - first + 1
     total, whole, rows = np.zeros(n_lanes), np.zeros(n_lanes), np.zeros(n_lanes)
     left, weight, count = np.zeros(n_lanes), np.zeros(n_lanes), np.zeros(n_lanes)
@@ -68,26 +109,24 @@ def scan_column(entries, lanes, moments, weights, first, last, tree, limits, sco
         total[lane], whole[lane] = tree.sums[slot], tree.weights[slot]
         rows[lane] = tree.counts[slot]
         scores[lane] = np.inf if tree.final[slot] else -np.inf
-    min_leaf, min_weight = np.float64(limits.min_leaf), limits.min_weight
     for p in range(entries.shape[0]):
         entry = entries[p]
         row = np.uint64(entry & ROW)
         lane = np.uint64(lanes[row])
-        previous, s, a = below[lane], left[lane], weight[lane]
-        b, t = whole[lane] - a, total[lane] - s
+        previous, s, a, best = below[lane], left[lane], weight[lane], scores[lane]
+        t, b = total[lane] - s, whole[lane] - a
         promising = True
-        if weights is None:  # without a division; 0 <= a, b
-            promising = s * s * b + t * t * a > scores[lane] * (a * b) * NEARLY
-        if promising and (entry ^ previous) >= BELOW:
+        if weights is None:
+            promising = s * s * b + t * t * a > best * (a * b) * NEARLY
+        if promising:
             n_left = a
             if weights is not None:
                 n_left = count[lane]
-            fits = n_left >= min_leaf and rows[lane] - n_left >= min_leaf
-            if fits and a >= min_weight and b >= min_weight:
-                score = s * s / a + t * t / b
-                if score > scores[lane] and apart(previous, entry):
-                    scores[lane] = score
-                    edges[lane, 0], edges[lane, 1] = previous, entry
+            n_right = rows[lane] - n_left
+            score = split_score(previous, entry, s, t, a, b, n_left, n_right, limits, best)
+            if score > best:
+                scores[lane] = score
+                edges[lane, 0], edges[lane, 1] = previous, entry
         left[lane] = s + moments[row]
         if weights is None:
             weight[lane] = a + 1.0

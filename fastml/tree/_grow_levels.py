@@ -25,8 +25,8 @@ from fastml.kernels.tree_nodes import LEAF, MISSING_LEFT, NODE, SQUARED_ERROR
 from fastml.tree._grow import Options
 from fastml.tree._tree import Tree
 
-DEEPEST = 8
-"""Levels beyond which partitioned columns are the faster way: most nodes are closed by then."""
+DEEPEST = 7
+"""Up to here a level's nodes have numbers of 8 bits; partitioned columns are for deeper trees."""
 
 
 class Columns(NamedTuple):
@@ -94,7 +94,7 @@ def grow_levels(
     )
     tree = _slots(n, options.max_depth)
     slots = np.zeros(n, np.int32)
-    lanes = np.ones(n, np.uint16) if weights is None else (weights != 0.0).astype(np.uint16)
+    lanes = np.ones(n, np.uint8) if weights is None else (weights != 0.0).astype(np.uint8)
     scale = None if unit else weights
     moments = values if unit else values * weights
     n_chunks = -(-n // ROWS_PER_CHUNK)

@@ -67,7 +67,7 @@ def test_splits_that_lower_too_little_are_taken_back(weights, decrease):
 def level_of(X, y, w, n_nodes, min_leaf=1, min_weight=0.0):
     """Rows dealt to the nodes of one level, with the statistics of these."""
     n = len(X)
-    lanes = (1 + np.arange(n) % n_nodes).astype(np.uint16)
+    lanes = (1 + np.arange(n) % n_nodes).astype(np.uint8)
     if w is not None:
         lanes[w == 0.0] = 0
     limits = kernels.Limits(9, 2, min_leaf, min_weight, 0.0, 1.0)
@@ -124,7 +124,7 @@ def test_route_rows():
     tree = _slots(40, 3)
     tree.lefts[:3] = 1, -1, -1
     tree.features[0], tree.thresholds[0] = 1, 0.0
-    slots, lanes = np.zeros(40, np.int32), np.ones(40, np.uint16)
+    slots, lanes = np.zeros(40, np.int32), np.ones(40, np.uint8)
     kernels.route_rows(1, 0, 1, X, w, tree, slots, lanes, n_threads=1)
     expected = np.where(X[:, 1] <= 0.0, 1, 2)
     assert_array_equal(slots, expected)
@@ -147,7 +147,7 @@ def test_take_back():
 
 @pytest.mark.parametrize(
     "more",
-    [{"max_depth": 9}, {"max_leaves": 4}, {"max_features": 2}, {"random": True}],
+    [{"max_depth": 8}, {"max_leaves": 4}, {"max_features": 2}, {"random": True}],
     ids=str,
 )
 def test_other_rules_go_to_partitioned_columns(more):
