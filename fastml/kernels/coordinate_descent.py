@@ -32,6 +32,30 @@ def shrink(order, s, active):
 
 
 @kernel
+def note_epoch(active, n, settled, counts):
+    """Count an epoch. Once settled, all of ``n`` are active again, or it ends if all were."""
+    counts[EPOCHS] += 1
+    counts[ACTIVE] = active
+    if settled:
+        counts[ACTIVE] = n
+        if active == n:
+            counts[DONE] = 1
+
+
+@kernel
+def note_violations(active, n, largest, total, tol, bounds, counts):
+    """The same, settled when ``total`` is ``tol`` times that of the first epoch.
+
+    ``bounds`` = (largest violation, sum of violations in the first epoch).
+    """
+    if counts[EPOCHS] == 0:
+        bounds[1] = total
+    settled = total <= tol * bounds[1]
+    note_epoch(active, n, settled, counts)
+    bounds[0] = np.inf if settled else largest
+
+
+@kernel
 def classify_epochs(
     n_epochs, max_epochs, tol, X, data, indices, indptr, bias,
     signs, upper, damping, squares, w, alpha, order, bounds, counts, state,
@@ -86,15 +110,10 @@ def classify_epochs(
                     p, q = indptr[i], indptr[i + 1]
                     sparse_add(data[p:q], indices[p:q], bias, change, w)
             s += 1
-        counts[EPOCHS] += 1
-        counts[ACTIVE] = active
-        bounds[0] = largest if largest > 0.0 else np.inf
-        bounds[1] = smallest if smallest < 0.0 else -np.inf
-        if active == 0 or largest - smallest <= tol:
-            if active == n_rows:
-                counts[DONE] = 1
-            counts[ACTIVE] = n_rows
-            bounds[0], bounds[1] = np.inf, -np.inf
+        settled = active == 0 or largest - smallest <= tol
+        note_epoch(active, n_rows, settled, counts)
+        bounds[0] = largest if largest > 0.0 and not settled else np.inf
+        bounds[1] = smallest if smallest < 0.0 and not settled else -np.inf
 
 
 @kernel
@@ -176,16 +195,7 @@ def regress_epochs(
                     p, q = indptr[i], indptr[i + 1]
                     sparse_add(data[p:q], indices[p:q], bias, new - b, w)
             s += 1
-        if counts[EPOCHS] == 0:
-            bounds[1] = total
-        counts[EPOCHS] += 1
-        counts[ACTIVE] = active
-        bounds[0] = largest
-        if total <= tol * bounds[1]:
-            if active == n_rows:
-                counts[DONE] = 1
-            counts[ACTIVE] = n_rows
-            bounds[0] = np.inf
+        note_violations(active, n_rows, largest, total, tol, bounds, counts)
 
 
 @kernel

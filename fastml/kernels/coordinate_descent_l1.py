@@ -10,7 +10,14 @@ classification", JMLR 2010). Columns are dense lines of ``X`` (one per weight) w
 import numpy as np
 
 from fastml._jit import kernel, parallel_kernel, prange
-from fastml.kernels.coordinate_descent import ACTIVE, DONE, EPOCHS, NEGLIGIBLE, shrink
+from fastml.kernels.coordinate_descent import (
+    ACTIVE,
+    DONE,
+    EPOCHS,
+    NEGLIGIBLE,
+    note_violations,
+    shrink,
+)
 from fastml.kernels.rng import shuffle
 
 SUFFICIENT = 0.01
@@ -133,16 +140,7 @@ def lasso_epochs(
                     break
                 step *= 0.5
                 expected *= 0.5
-        if counts[EPOCHS] == 0:
-            bounds[1] = total
-        counts[EPOCHS] += 1
-        counts[ACTIVE] = active
-        bounds[0] = largest
-        if total <= tol * bounds[1]:
-            if active == n_weights:
-                counts[DONE] = 1
-            counts[ACTIVE] = n_weights
-            bounds[0] = np.inf
+        note_violations(active, n_weights, largest, total, tol, bounds, counts)
 
 
 @kernel

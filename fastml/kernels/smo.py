@@ -264,11 +264,14 @@ def rows_of(form, X, squares, gamma, coef0, degree, chosen, K, diagonal):
     at_once = n <= AT_ONCE and not taken
     if at_once:
         np.dot(own, own.T, K)
-        for i in range(n):
-            dots[:] = K[i]
+    ready = np.empty(n, np.bool_)
+    for i in range(n):
+        ready[i] = taken or at_once
+        if at_once:
+            for j in range(n):
+                dots[j] = K[i, j]
             finish_row(form, dots, own_squares[i], own_squares, gamma, coef0, degree, K[i])
             diagonal[i] = K[i, i]
-    ready = np.full(n, taken or at_once)
     return Rows(ready, form, own, own_squares, gamma, coef0, degree, dots)
 
 

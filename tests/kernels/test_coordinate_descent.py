@@ -12,6 +12,8 @@ from fastml.kernels.coordinate_descent import (
     EPOCHS,
     REGRESS,
     descend,
+    note_epoch,
+    note_violations,
     row_squares,
     shrink,
 )
@@ -126,3 +128,24 @@ def test_row_squares_of_no_rows():
     squares = np.empty(0)
     row_squares(*Rows(np.empty((0, 2)), 1.0).arrays, 1.0, squares)
     assert squares.shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("active", "settled", "expected"),
+    [(3, False, (3, 1, 0)), (3, True, (5, 1, 0)), (5, True, (5, 1, 1)), (0, True, (5, 1, 0))],
+)
+def test_an_epoch_that_looked_at_all_and_settled_is_the_last(active, settled, expected):
+    counts = np.zeros(3, np.intp)
+    note_epoch(active, 5, settled, counts)
+    assert (counts[ACTIVE], counts[EPOCHS], counts[DONE]) == expected
+
+
+def test_violations_are_measured_by_those_of_the_first_epoch():
+    counts, bounds = np.zeros(3, np.intp), np.full(2, np.inf)
+    note_violations(5, 5, 4.0, 10.0, 0.1, bounds, counts)
+    np.testing.assert_array_equal(bounds, [4.0, 10.0])
+    note_violations(4, 5, 2.0, 1.5, 0.1, bounds, counts)
+    np.testing.assert_array_equal(bounds, [2.0, 10.0])
+    note_violations(4, 5, 2.0, 1.0, 0.1, bounds, counts)
+    np.testing.assert_array_equal(bounds, [np.inf, 10.0])
+    np.testing.assert_array_equal(counts[[ACTIVE, EPOCHS, DONE]], [5, 3, 0])
