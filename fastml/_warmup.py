@@ -337,7 +337,14 @@ def _boosting() -> Iterator[Call]:
             HistGradientBoostingClassifier(early_stopping=True, **few).fit(X, y).predict_proba(X)
 
         yield f"HistGradientBoosting {dtype.__name__}", fit
-    X, _ = _data(np.float64)
+    X, y = _data(np.float64)
+    codes = np.round(np.abs(X[:, :1]))
+
+    def others():  # two classes, categories
+        few_categories = {"categorical_features": [0], "early_stopping": False, **few}
+        HistGradientBoostingClassifier(**few_categories).fit(codes, y > 0)
+
+    yield "HistGradientBoosting with categories", others
     yield (
         "a loss of one's own",
         lambda: HistGradientBoostingRegressor(loss=sample_loss, **few).fit(X, X[:, 0]),

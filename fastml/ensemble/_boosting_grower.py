@@ -92,14 +92,16 @@ class Grower:
         self.free = np.empty(n_slots, dtype=np.intp)
         self.leaf_sums = np.empty((most_nodes, 2))
         n_chunks = -(-n_rows // PARTITION_ROWS)
+        categories = None, None  # orders, keys
+        if self.categorical.any():
+            categories = np.empty((n_tasks, 257), dtype=np.intp), np.empty((n_tasks, 257))
         self.scratch = (
             np.empty((n_chunks, 2), dtype=np.int64),  # sums
             np.empty((2, n_features), dtype=np.uint8),  # allowed
             np.empty(2, dtype=np.uint8),  # wanted
             np.empty((2, n_features)),  # gains
             np.empty((2, n_features, hist_split.SPLIT_WORDS), dtype=np.int64),  # splits
-            np.empty((n_tasks, 257), dtype=np.intp),  # orders
-            np.empty((n_tasks, 257)),  # keys
+            *categories,
             np.empty(n_features, dtype=np.intp),  # pool
             np.empty(1, dtype=np.uint64),  # state
             np.empty(256, dtype=np.uint8),  # table

@@ -36,18 +36,14 @@ class Loss:
         self.prepare(y, raw, weights)
         n_chunks = max(1, -(-y.shape[0] // kernels.ROWS))
         statistics = np.zeros((n_chunks, self.n_trees, kernels.N_STATISTICS))
-        kernels.loss_gradients(
-            n_chunks,
-            self.code,
-            float(self.parameter),
-            y,
-            raw,
-            NO_WEIGHTS if weights is None else weights,
-            gradients,
-            hessians,
-            statistics,
-            n_threads=effective_n_threads(n_jobs, 16.0 * raw.size),
-        )
+        weights = NO_WEIGHTS if weights is None else weights
+        rest = y, raw, weights, gradients, hessians, statistics
+        n_threads = effective_n_threads(n_jobs, 16.0 * raw.size)
+        if self.code == kernels.MULTINOMIAL:
+            kernels.multinomial_gradients(n_chunks, *rest, n_threads=n_threads)
+        else:
+            parameter = float(self.parameter)
+            kernels.loss_gradients(n_chunks, self.code, parameter, *rest, n_threads=n_threads)
         return _merged(statistics)
 
     def mean(self, y, raw, weights=None, n_jobs=None) -> float:

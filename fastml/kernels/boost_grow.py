@@ -127,7 +127,10 @@ def evaluate_features(
     task, n_tasks, small, large, bins, rows, packed, packing, n_bins, missing_bin, categorical,
     trends, rules, nodes, reals, histograms, tiles, allowed, wanted, gains, splits, orders, keys,
 ):  # fmt: skip
-    """Histograms of a share of the features for both children, and their best splits."""
+    """Histograms of a share of the features for both children, and their best splits.
+
+    ``orders`` is None if no feature has categories: the code for them is then not compiled.
+    """
     n_features = bins.shape[1]
     first, last = task * n_features // n_tasks, (task + 1) * n_features // n_tasks
     slot = nodes[small, SLOT]
@@ -148,7 +151,7 @@ def evaluate_features(
             gains[which, f] = 0.0
             if not allowed[which, f]:
                 continue
-            if categorical[f]:
+            if orders is not None and categorical[f]:
                 gains[which, f] = categorical_split(
                     histogram, f, n_bins[f], missing_bin, totals, rules, lower, upper,
                     orders[task], keys[task], splits[which, f],
@@ -272,8 +275,9 @@ def grow_tree(
     for s in range(n_slots):
         free[s] = n_slots - 1 - s
     n_free = n_slots - 1  # slot 0 is the root's
-    n_nodes, n_leaves, n_open = 1, 1, 0
-    small, large = 0, -1
+    # Typed from the start: of a literal, Numba compiles a variant of every function it is given to.
+    n_nodes, n_leaves, n_open = np.intp(1), np.intp(1), np.intp(0)
+    small, large = np.intp(0), np.intp(-1)
     while True:
         wanted[0] = np.uint8(
             n_leaves < limits[MAX_LEAVES] and may_split(small, nodes, rules, limits)
@@ -319,16 +323,16 @@ def grow_tree(
         n_parts = -(-(stop - start) // PARTITION_ROWS)
         column = columns[feature]
         if n_parts == 1:  # a launch would cost more
-            partition_chunk(0, start, stop, rows, column, table, lefts, rights, counts)
+            partition_chunk(np.intp(0), start, stop, rows, column, table, lefts, rights, counts)
         else:
             for c in prange(n_parts):
                 partition_chunk(np.intp(c), start, stop, rows, column, table, lefts, rights, counts)
-        n_left = 0
+        n_left = np.intp(0)
         for c in range(n_parts):
             places[c] = n_left
             n_left += counts[c]
         if n_parts == 1:
-            collect_chunk(0, start, stop, rows, lefts, rights, counts, places, n_left)
+            collect_chunk(np.intp(0), start, stop, rows, lefts, rights, counts, places, n_left)
         else:
             for c in prange(n_parts):
                 collect_chunk(np.intp(c), start, stop, rows, lefts, rights, counts, places, n_left)

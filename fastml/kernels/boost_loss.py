@@ -112,27 +112,30 @@ def sizes(values, k, first, last, statistics, chunk, column):
 
 
 @kernel
+def finish_chunk(chunk, first, last, weights, gradients, hessians, statistics):
+    """Apply the weights and note the sizes."""
+    for k in range(gradients.shape[0]):
+        if weights.shape[0] > 0:
+            for i in range(first, last):
+                gradients[k, i] *= np.float32(weights[i])
+                hessians[k, i] *= np.float32(weights[i])
+        sizes(gradients, k, first, last, statistics, chunk, np.intp(MOST_GRADIENT))
+        sizes(hessians, k, first, last, statistics, chunk, np.intp(MOST_HESSIAN))
+
+
+@kernel
 def gradient_chunk(chunk, code, parameter, y, raw, weights, gradients, hessians, statistics):
-    """Gradients, hessians and their sizes for one chunk of rows."""
+    """Gradients, hessians and their sizes for one chunk of rows, where there is one tree."""
     first = chunk * ROWS
     last = min(y.shape[0], first + ROWS)
-    if code == MULTINOMIAL:
-        for i in range(first, last):
-            multinomial_row(i, y, raw, gradients, hessians)
-    elif code == BINOMIAL:
+    if code == BINOMIAL:
         binomial_rows(first, last, y, raw, gradients, hessians)
     else:
         for i in range(first, last):
             g, h = element(code, parameter, y[i], raw[0, i])
             gradients[0, i] = np.float32(g)
             hessians[0, i] = np.float32(h)
-    for k in range(raw.shape[0]):
-        if weights.shape[0] > 0:
-            for i in range(first, last):
-                gradients[k, i] *= np.float32(weights[i])
-                hessians[k, i] *= np.float32(weights[i])
-        sizes(gradients, k, first, last, statistics, chunk, MOST_GRADIENT)
-        sizes(hessians, k, first, last, statistics, chunk, MOST_HESSIAN)
+    finish_chunk(chunk, first, last, weights, gradients, hessians, statistics)
 
 
 @parallel_kernel
@@ -142,6 +145,22 @@ def loss_gradients(n_chunks, code, parameter, y, raw, weights, gradients, hessia
         gradient_chunk(
             np.intp(c), code, parameter, y, raw, weights, gradients, hessians, statistics
         )
+
+
+@kernel
+def multinomial_chunk(chunk, y, raw, weights, gradients, hessians, statistics):
+    first = chunk * ROWS
+    last = min(y.shape[0], first + ROWS)
+    for i in range(first, last):
+        multinomial_row(i, y, raw, gradients, hessians)
+    finish_chunk(chunk, first, last, weights, gradients, hessians, statistics)
+
+
+@parallel_kernel
+def multinomial_gradients(n_chunks, y, raw, weights, gradients, hessians, statistics):
+    """As `loss_gradients`; apart, so that only those who need it compile it."""
+    for c in prange(n_chunks):
+        multinomial_chunk(np.intp(c), y, raw, weights, gradients, hessians, statistics)
 
 
 @kernel

@@ -166,7 +166,7 @@ def categorical_split(
                 continue
             if count_all - count < min_rows or h - h_left < min_hessian:
                 break
-            gain = pair_gain(g_sum * g_unit, h_left, g, h, rules, 0, lower, upper)
+            gain = pair_gain(g_sum * g_unit, h_left, g, h, rules, np.int8(0), lower, upper)
             if gain > best:
                 best = gain
                 best_side, best_length = side, length

@@ -30,7 +30,11 @@ def gradients_of(name, y, raw, weights):
     g, h = np.empty((2, *raw.shape), dtype=np.float32)
     statistics = np.zeros((1, len(raw), kernels.N_STATISTICS))
     code = getattr(kernels, name)
-    kernels.loss_gradients(1, code, 0.3, y, raw, weights, g, h, statistics, n_threads=1)
+    rest = y, raw, weights, g, h, statistics
+    if name == "MULTINOMIAL":
+        kernels.multinomial_gradients(1, *rest, n_threads=1)
+    else:
+        kernels.loss_gradients(1, code, 0.3, *rest, n_threads=1)
     return g, h, statistics[0]
 
 
