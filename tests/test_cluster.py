@@ -177,7 +177,8 @@ def test_rows_are_drawn_as_numpy_draws_them(size, monkeypatch):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize(
-    "n, d, k, init", [(1_000_000, 2, 50, "rows"), (300_000, 16, 100, "k-means++")]
+    "n, d, k, init",
+    [(1_000_000, 2, 50, "rows"), (1_000_000, 2, 50, "k-means++"), (300_000, 16, 100, "k-means++")],
 )
 def test_peak_memory_is_at_most_twice_the_data(n, d, k, init):
     out = run_python(

@@ -16,6 +16,8 @@ from fastml.kernels import kmeans_plusplus as kernels
 from fastml.kernels.lloyd import TILE
 
 ROWS_PER_BLOCK = 65_536
+LEAST_FEATURES_FOR_TILES = 8
+"""Narrower rows are transposed in every step: a copy would weigh too much beside the data."""
 
 
 def seed(rows: Rows, n_clusters: int, random_state, n_trials: int | None = None) -> NDArray:
@@ -56,13 +58,16 @@ class SeedingSteps:
 
     def _lay_out(self):
         rows = self.rows
-        self.tiles = pack_tiles(rows.X, rows.shift)
+        few = rows.n_features < LEAST_FEATURES_FOR_TILES
+        self.tiles = pack_tiles(rows.X[:0] if few else rows.X, rows.shift)
 
     def _visit(self, centers, keep, kept, potentials):
         rows = self.rows
         kernels.seeding_chunks(
             rows.n_chunks,
             rows.rows_per_chunk // TILE,
+            rows.X,
+            rows.shift,
             self.tiles,
             rows.weights,
             centers,

@@ -2,14 +2,21 @@
 
 A step samples a few candidate rows with probability proportional to weight times squared distance
 to the nearest centre so far, and keeps the candidate that lowers the sum of those (the potential)
-most. Distances are sums of squared differences, so duplicates are at distance zero exactly. Rows
-come as tiles (tile, dimension, row), which are read many times; the sampling is the caller's.
+most. Distances are sums of squared differences, so duplicates are at distance zero exactly. The
+sampling is the caller's.
+
+Rows are measured a tile (dimension, row) at a time. They come as such tiles where transposing them
+anew in every step would cost more than measuring; a tile is copied before use: dimensions half a
+kilobyte apart are 16 streams, which the processor does not fetch ahead. Leaving out rows by the
+triangle inequality (d(c, y) >= 2 d(x, c): candidate y is of no use to x of centre c) does not pay:
+it needs a centre in x's own cluster, and to gather the remaining rows takes longer than six
+candidates take to measure.
 """
 
 import numpy as np
 
 from fastml._jit import kernel, parallel_kernel, prange
-from fastml.kernels.lloyd import STRIDE, TILE
+from fastml.kernels.lloyd import STRIDE, TILE, pack_rows
 
 
 @kernel(fused=True)
@@ -45,57 +52,69 @@ def _distances_of_tile(tile, first_center, second_center, out0, out1):
         d += 1
 
 
-@kernel
-def _lower(distances, closest, first, last):
-    """Lower the distances to ``closest`` where that is less."""
-    for r in range(last - first):
-        if closest[first + r] < distances[r]:
-            distances[r] = closest[first + r]
-
-
 @kernel(fast_math=True)
-def _potential_of_tile(distances, weights, first, last):
-    """Weighted sum. It only reads: LLVM guards loops that write by comparing addresses, and the
-    order of summation must not depend on where arrays lie."""
+def _potential_of_tile(distances, closest, weights, first, last):
+    """Weighted sum of the lower distances. It only reads: LLVM guards loops that write by comparing
+    addresses, and the order of summation must not depend on where arrays lie."""
     total = 0.0
     for r in range(last - first):
-        total += np.float64(weights[first + r]) * np.float64(distances[r])
+        lower = distances[r] if distances[r] < closest[first + r] else closest[first + r]
+        total += np.float64(weights[first + r]) * np.float64(lower)
     return total
 
 
 @kernel
+def _keep_lower(distances, closest, first, last, kept):
+    for r in range(last - first):
+        old, new = closest[first + r], distances[r]
+        kept[first + r] = new if new < old else old
+
+
+@kernel
+def _copy_tile(source, tile):
+    for d in range(source.shape[0]):
+        for r in range(TILE):
+            tile[d, r] = source[d, r]
+
+
+@kernel
 def _seeding_chunk(
-    chunk, tiles_per_chunk, tiles, weights, candidates, closest, keep, kept, potentials
+    chunk, tiles_per_chunk, X, shift, tiles, weights, candidates, closest, keep, kept, potentials
 ):
+    n_rows = X.shape[0]
     start = chunk * tiles_per_chunk
-    stop = min(start + tiles_per_chunk, tiles.shape[0])
-    n_rows = closest.shape[0]
+    stop = min(start + tiles_per_chunk, (n_rows + TILE - 1) // TILE)
+    tile = np.zeros((X.shape[1], STRIDE), X.dtype)
     n_candidates = candidates.shape[0]
-    distances = np.empty((2, STRIDE), tiles.dtype)
+    distances = np.empty((2, STRIDE), X.dtype)
     for t in range(n_candidates):
         potentials[chunk, t] = 0.0
     for number in range(start, stop):
         first = number * TILE
         last = min(first + TILE, n_rows)
+        if tiles.shape[0] > 0:
+            _copy_tile(tiles[number], tile)
+        else:
+            pack_rows(X, shift, first, last, tile)
         for pair in range(0, n_candidates, 2):
             other = min(pair + 1, n_candidates - 1)
             _distances_of_tile(
-                tiles[number], candidates[pair], candidates[other], distances[0], distances[1]
+                tile, candidates[pair], candidates[other], distances[0], distances[1]
             )
             for t in range(pair, other + 1):
                 line = distances[t - pair]
-                _lower(line, closest, first, last)
-                potentials[chunk, t] += _potential_of_tile(line, weights, first, last)
+                potentials[chunk, t] += _potential_of_tile(line, closest, weights, first, last)
                 if keep:
-                    for i in range(first, last):
-                        kept[t, i] = line[i - first]
+                    _keep_lower(line, closest, first, last, kept[t])
 
 
 @parallel_kernel
 def seeding_chunks(
-    n_chunks, tiles_per_chunk, tiles, weights, candidates, closest, keep, kept, potentials
+    n_chunks, tiles_per_chunk, X, shift, tiles, weights, candidates, closest, keep, kept, potentials
 ):
     """Potential of every candidate, by chunk: potentials (n_chunks, n_candidates).
+
+    ``tiles`` are the shifted rows (tile, dimension, row), or none of them.
 
     With ``keep``, ``kept[t]`` becomes the squared distances to the nearest of the old centres
     (``closest``) and candidate t; it may be the memory of ``closest`` if there is one candidate.
@@ -104,6 +123,8 @@ def seeding_chunks(
         _seeding_chunk(
             np.intp(c),
             tiles_per_chunk,
+            X,
+            shift,
             tiles,
             weights,
             candidates,

@@ -10,14 +10,16 @@ pytestmark = pytest.mark.small
 floats = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 
 
-def tiles_of(X):
-    return pack_tiles(X, np.zeros(X.shape[1], X.dtype))
+def rows_of(X, tiled):
+    shift = np.zeros(X.shape[1], X.dtype)
+    return X, shift, pack_tiles(X if tiled else X[:0], shift)
 
 
 @floats
 @pytest.mark.parametrize("n_candidates", [1, 2, 3])
 @pytest.mark.parametrize(("n", "d"), [(1, 1), (2, 4), (129, 3), (300, 6)])
-def test_step_equals_naive(n, d, n_candidates, dtype):
+@pytest.mark.parametrize("tiled", [False, True])
+def test_step_equals_naive(n, d, n_candidates, dtype, tiled):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, d)).astype(dtype)
     weights = rng.random(n).astype(dtype)
@@ -26,7 +28,7 @@ def test_step_equals_naive(n, d, n_candidates, dtype):
     n_chunks = -(-n // TILE)
     potentials = np.empty((n_chunks, n_candidates))
     kept = np.empty((n_candidates, n), dtype)
-    args = (n_chunks, 1, tiles_of(X), weights, candidates, closest)
+    args = (n_chunks, 1, *rows_of(X, tiled), weights, candidates, closest)
     seeding_chunks(*args, True, kept, potentials, n_threads=1)
     lowered, expected = seeding_step(X, weights, candidates, closest)
     np.testing.assert_allclose(kept, lowered, rtol=1e-5, atol=1e-12)
@@ -41,8 +43,8 @@ def test_duplicates_are_at_distance_zero():
     kept = np.empty((1, 5), np.float32)
     closest = np.full(5, np.finfo(np.float32).max, np.float32)
     seeding_chunks(
-        1, 1, tiles_of(X), np.ones(5, np.float32), X[:1], closest, True, kept, np.empty((1, 1)),
-        n_threads=1,
+        1, 1, *rows_of(X, True), np.ones(5, np.float32), X[:1], closest, True, kept,
+        np.empty((1, 1)), n_threads=1,
     )  # fmt: skip
     assert (kept == 0).all()
 
