@@ -190,6 +190,8 @@ def test_one_class():
     model = AdaBoostClassifier().fit([[0.0], [1.0]], ["a", "a"])
     assert_array_equal(model.predict([[3.0]]), ["a"])
     assert_array_equal(model.predict_proba([[3.0]]), [[1.0]])
+    assert_array_equal(list(model.staged_decision_function([[3.0]])), [[[0.0]]])
+    assert_array_equal(list(model.staged_predict([[3.0]])), [["a"]])
 
 
 def test_sparse_rows():

@@ -186,7 +186,7 @@ class BaseAdaBoost(
         from sklearn.metrics import accuracy_score, r2_score
 
         measure = r2_score if is_regressor(self) else accuracy_score
-        for predicted in self.staged_predict(self._check_X(X)):
+        for predicted in self.staged_predict(X):
             yield measure(y, predicted, sample_weight=sample_weight)
 
     @property

@@ -194,6 +194,8 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
         return X if self._once_packed() is None else float_rows(X)
 
     def _decision(self, votes, total):
+        if self.n_classes_ == 1:
+            return np.zeros((len(votes), 1))
         if self.n_classes_ == 2:
             return 2.0 * (votes[:, 1] - votes[:, 0]) / total
         return (votes - (total - votes) / (self.n_classes_ - 1)) / total
@@ -214,8 +216,6 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
         """
         check_is_fitted(self)
         X = self._members_rows(X)
-        if self.n_classes_ == 1:
-            return np.zeros((_num_samples(X), 1))
         votes = self._votes(X, 0, len(self.estimators_))
         return self._decision(votes, self.estimator_weights_.sum())
 
