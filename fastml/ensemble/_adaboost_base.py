@@ -17,14 +17,19 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from fastml.ensemble._members import MembersMixin
 from fastml.tree._base import BaseDecisionTree
 
 EPSILON = np.finfo(np.float64).eps
 
 
 class BaseAdaBoost(
-    _RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta
-):  # fmt: skip
+    MembersMixin,
+    _RoutingNotSupportedMixin,
+    MetaEstimatorMixin,
+    BaseEstimator,
+    metaclass=ABCMeta,
+):
     """Members trained one after the other, each on weights that the ones before it leave."""
 
     _parameter_constraints: dict = {
@@ -205,20 +210,6 @@ class BaseAdaBoost(
         if not scales.any():  # one member, no better than chance: it predicts all the same
             scales = np.ones(len(each))
         return scales @ np.array(each) / scales.sum()
-
-    # ------------------------------------------------------------------ as a list of members
-
-    def __len__(self):
-        """Number of members."""
-        return len(self.estimators_)
-
-    def __getitem__(self, index):
-        """A member."""
-        return self.estimators_[index]
-
-    def __iter__(self):
-        """The members."""
-        return iter(self.estimators_)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

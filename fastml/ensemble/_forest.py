@@ -23,7 +23,8 @@ from sklearn.utils.validation import (
 from fastml._threads import effective_n_threads
 from fastml.ensemble._forest_growth import CRITERIA, LARGEST, Grower, TreeRules
 from fastml.ensemble._forest_trees import Trees
-from fastml.tree._base import monotonic_signs
+from fastml.ensemble._members import MembersMixin
+from fastml.tree._base import GROWTH_CONSTRAINTS, monotonic_signs
 
 MAX_SEED = np.iinfo(np.int32).max
 
@@ -36,7 +37,7 @@ def draws(seed: int, n: int, n_draws: int, p) -> np.ndarray:
     return generator.choice(n, n_draws, replace=True, p=p)
 
 
-class BaseForest(MultiOutputMixin, BaseEstimator):
+class BaseForest(MembersMixin, MultiOutputMixin, BaseEstimator):
     """Trees grown independently, each on its own draw of rows and with its own seed."""
 
     _random_thresholds = False
@@ -54,26 +55,7 @@ class BaseForest(MultiOutputMixin, BaseEstimator):
             Interval(RealNotInt, 0.0, None, closed="neither"),
             Interval(Integral, 1, None, closed="left"),
         ],
-        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
-        "min_samples_split": [
-            Interval(Integral, 2, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="right"),
-        ],
-        "min_samples_leaf": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="neither"),
-        ],
-        "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
-        "max_features": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="right"),
-            StrOptions({"sqrt", "log2"}),
-            None,
-        ],
-        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
-        "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
-        "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
-        "monotonic_cst": ["array-like", None],
+        **GROWTH_CONSTRAINTS,
         "splitter": [StrOptions({"auto", "exact", "hist"})],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0.0, None, closed="left")],
@@ -509,31 +491,7 @@ class BaseForest(MultiOutputMixin, BaseEstimator):
         return self._rules(np.empty((1, self.n_features_in_))).max_features
 
     def _tree_parameters(self):
-        names = (
-            "criterion",
-            "max_depth",
-            "min_samples_split",
-            "min_samples_leaf",
-            "min_weight_fraction_leaf",
-            "max_features",
-            "max_leaf_nodes",
-            "min_impurity_decrease",
-            "ccp_alpha",
-            "monotonic_cst",
-        )
-        return {name: getattr(self, name) for name in names}
-
-    def __len__(self):
-        """Number of trees."""
-        return len(self.estimators_)
-
-    def __getitem__(self, index):
-        """A tree."""
-        return self.estimators_[index]
-
-    def __iter__(self):
-        """The trees."""
-        return iter(self.estimators_)
+        return {name: getattr(self, name) for name in ("criterion", *GROWTH_CONSTRAINTS)}
 
     def __getstate__(self):
         state = super().__getstate__()

@@ -15,24 +15,22 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from fastml._threads import effective_n_threads
 from fastml.ensemble._gradient_boosting_stages import Reporter, Stages, parted, start_values
+from fastml.ensemble._members import MembersMixin
 from fastml.tree import DecisionTreeRegressor
+from fastml.tree._base import GROWTH_CONSTRAINTS
 from fastml.tree._tree import Forest, pack
 
-TREE_PARAMETERS = (
-    "max_depth", "min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf",
-    "min_impurity_decrease", "max_features", "max_leaf_nodes", "ccp_alpha",
-)  # fmt: skip
+TREE_PARAMETERS = tuple(name for name in GROWTH_CONSTRAINTS if name != "monotonic_cst")
 OUT_OF_BAG = ("oob_improvement_", "oob_scores_")
 
 
-class BaseGradientBoosting(BaseEstimator, metaclass=ABCMeta):
+class BaseGradientBoosting(MembersMixin, BaseEstimator, metaclass=ABCMeta):
     """Base of the classifier and the regressor."""
 
     _parameter_constraints: dict = {
-        **{
-            name: DecisionTreeRegressor._parameter_constraints[name]
-            for name in (*TREE_PARAMETERS, "random_state", "n_jobs")
-        },
+        **{name: GROWTH_CONSTRAINTS[name] for name in TREE_PARAMETERS},
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
         "learning_rate": [Interval(Real, 0.0, None, closed="left")],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "criterion": [
@@ -289,15 +287,6 @@ class BaseGradientBoosting(BaseEstimator, metaclass=ABCMeta):
         return mean / mean.sum()
 
     # ------------------------------------------------------------------ the rest
-
-    def __len__(self):
-        return len(self.estimators_)
-
-    def __getitem__(self, index):
-        return self.estimators_[index]
-
-    def __iter__(self):
-        return iter(self.estimators_)
 
     def __getstate__(self):
         return {k: v for k, v in super().__getstate__().items() if k != "_forests"}

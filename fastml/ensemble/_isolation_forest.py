@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from fastml._threads import effective_n_threads
 from fastml._validation import kernel_view
 from fastml.ensemble._forest_trees import add_leaf_values
+from fastml.ensemble._members import MembersMixin
 from fastml.kernels.isolation import average_path, isolate_all
 from fastml.kernels.tree_nodes import LEAF, NODE, SQUARED_ERROR
 
@@ -38,7 +39,7 @@ def draw_distinct(n, k, generator):
             return drawn[firsts[:k]]
 
 
-class IsolationForest(OutlierMixin, BaseEstimator):
+class IsolationForest(MembersMixin, OutlierMixin, BaseEstimator):
     """Outliers are rows that random splits isolate quickly.
 
     Trees split small samples of the rows at random features and thresholds until every row is
@@ -385,18 +386,6 @@ class IsolationForest(OutlierMixin, BaseEstimator):
         made.n_outputs_ = 1
         made.max_features_ = 1
         return made
-
-    def __len__(self):
-        """Number of trees."""
-        return len(self.estimators_)
-
-    def __getitem__(self, index):
-        """A tree."""
-        return self.estimators_[index]
-
-    def __iter__(self):
-        """The trees."""
-        return iter(self.estimators_)
 
     def __getstate__(self):
         state = super().__getstate__()
