@@ -83,7 +83,10 @@ class Grower:
         self.most_leaves = most_leaves
         most_nodes = 2 * most_leaves + 1
         self.histograms = np.empty((n_slots, n_features, 256, 2), dtype=np.int64)
-        n_tasks = 1 if n_features < 4 else 2 * -(-n_features // 32)
+        # Sums of integers: the shares of the features change nothing. Every share reads all rows,
+        # which costs more than a tile beyond the nearest cache: as few of them as threads.
+        self.n_threads = effective_n_threads(n_jobs, 1.0 * bins.size)
+        n_tasks = max(1, min(self.n_threads, n_features // 2))
         self.tiles = np.zeros((n_tasks, -(-n_features // n_tasks) + 1, 256), dtype=np.int64)
         self.nodes = np.zeros((most_nodes, NODE_WORDS), dtype=np.int64)
         self.reals = np.zeros((most_nodes, NODE_FLOATS))
@@ -108,7 +111,6 @@ class Grower:
             np.empty(n_chunks, dtype=np.intp),  # counts
             np.empty(n_chunks, dtype=np.intp),  # places
         )
-        self.n_threads = effective_n_threads(n_jobs, 1.0 * bins.size)
 
     def grow(self, gradients, hessians, statistics, seed: int, rows: NDArray | None = None) -> Tree:
         """A tree on ``rows`` (None: all of them); its values already bear the learning rate."""
