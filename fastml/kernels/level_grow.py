@@ -103,7 +103,7 @@ def scan_column(entries, lanes, moments, weights, first, last, tree, limits, sco
     total, whole, rows = np.zeros(n_lanes), np.zeros(n_lanes), np.zeros(n_lanes)
     left, weight, count = np.zeros(n_lanes), np.zeros(n_lanes), np.zeros(n_lanes)
     below = np.zeros(n_lanes, np.uint64)
-    scores[0] = np.inf
+    scores[0], whole[0] = np.inf, np.inf  # never promising
     for lane in range(1, n_lanes):
         slot = first + lane - 1
         total[lane], whole[lane] = tree.sums[slot], tree.weights[slot]
