@@ -349,7 +349,7 @@ class SVC(BaseSVC):
     coef0 : float, default=0.0
         Constant in 'poly' and 'sigmoid'.
     shrinking : bool, default=True
-        For compatibility: working sets leave settled variables alone anyway.
+        For compatibility: it changes nothing.
     probability : bool, default=False
         Whether to fit Platt's sigmoids for `predict_proba`, by five-fold cross-validation.
         Deprecated in scikit-learn 1.9.
