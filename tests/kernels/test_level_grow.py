@@ -11,7 +11,12 @@ from fastml.kernels.tree_nodes import SQUARED_ERROR
 from fastml.tree._grow import Options, grow, presort
 from fastml.tree._grow_levels import Columns, _slots, by_levels, grow_levels
 
-pytestmark = [pytest.mark.small, pytest.mark.filterwarnings("ignore:overflow")]  # of uint64
+pytestmark = [
+    pytest.mark.small,
+    pytest.mark.filterwarnings("ignore:overflow"),  # of uint64, where kernels run as Python
+    pytest.mark.filterwarnings("ignore:invalid value"),  # of the lane that nobody looks at
+    pytest.mark.filterwarnings("ignore:divide by zero"),
+]
 
 WEIGHTS = ("none", "some", "zero or one", "some zero")
 
