@@ -183,7 +183,8 @@ def test_rows_are_made_when_looked_at(name, n):
         assert np.isnan(np.delete(K, looked_at, axis=0)).all()
 
 
-@pytest.mark.parametrize("n", [3, 700])
+@pytest.mark.filterwarnings("ignore:(overflow|invalid|divide):RuntimeWarning")
+@pytest.mark.parametrize("n", [3, 520])
 @pytest.mark.parametrize("value", [np.nan, -np.nan, np.inf, -np.inf, 1e200])
 def test_kernels_that_overflow_end(n, value):
     sign = np.where(np.arange(n) % 2, 1.0, -1.0)
@@ -192,9 +193,9 @@ def test_kernels_that_overflow_end(n, value):
     beta, v = np.zeros(n), sign.copy()
     steps, _ = smo_steps(
         K, all_ready(K), K.diagonal().copy(), np.minimum(sign, 0), np.maximum(sign, 0), n, False,
-        beta, v, np.empty(n), 1e-3, 10_000,
+        beta, v, np.empty(n), 1e-3, 30,
     )  # fmt: skip
-    assert steps <= 10_000
+    assert steps <= 30
     assert ((np.minimum(sign, 0) <= beta) & (beta <= np.maximum(sign, 0))).all()
 
 
