@@ -95,7 +95,7 @@ class Grower:
         self.free = np.empty(n_slots, dtype=np.intp)
         self.leaf_sums = np.empty((most_nodes, 2))
         n_chunks = -(-n_rows // PARTITION_ROWS)
-        categories = None, None  # orders, keys
+        categories: tuple = None, None  # orders, keys
         if self.categorical.any():
             categories = np.empty((n_tasks, 257), dtype=np.intp), np.empty((n_tasks, 257))
         self.scratch = (
