@@ -236,6 +236,9 @@ def _flag(name: str) -> bool:
     return os.environ.get(name, "").lower() not in ("", "0", "false", "no")
 
 
+_OWN_SOURCES = [Path(name).read_text() for name in (__file__, _linking.__file__)]
+
+
 @functools.cache
 def cache_folder() -> Path | None:
     """The folder in use: named by Python, Numba, LLVM, this file and the compile settings."""
@@ -243,8 +246,7 @@ def cache_folder() -> Path | None:
     if root is None:
         return None
     settings = (
-        Path(__file__).read_text(),
-        Path(_linking.__file__).read_text(),
+        *_OWN_SOURCES,
         platform.python_implementation(),
         sys.version_info[:3],
         numba.__version__,
@@ -257,19 +259,24 @@ def cache_folder() -> Path | None:
 
 
 @functools.cache
-def _source_digest(source: Path) -> str:
+def _source(path: Path) -> tuple[bytes, list[Path]]:
+    """Hash of a kernel file as it is when first asked for, and the kernel files that it imports."""
+    source = path.read_bytes() if path.exists() else b""
+    names = re.findall(rb"fastml\.kernels\.(\w+)", source)
+    imported = [_KERNEL_FOLDER / f"{name.decode()}.py" for name in dict.fromkeys(names)]
+    return path.name.encode() + hashlib.sha256(source).digest(), imported
+
+
+@functools.cache
+def _source_digest(path: Path) -> str:
     """Hash of a kernel file and of all kernel files that it imports, directly or not."""
-    reached, to_read = {}, [source]
+    reached, to_read = {}, [path]
     while to_read:
         path = to_read.pop()
-        if path not in reached and path.exists():
-            reached[path] = path.read_bytes()
-            names = re.findall(rb"fastml\.kernels\.(\w+)", reached[path])
-            to_read += [_KERNEL_FOLDER / f"{name.decode()}.py" for name in names]
-    digest = hashlib.sha256()
-    for path in sorted(reached):
-        digest.update(path.name.encode() + reached[path])
-    return digest.hexdigest()
+        if path not in reached:
+            reached[path], imported = _source(path)
+            to_read += imported
+    return hashlib.sha256(b"".join(reached[path] for path in sorted(reached))).hexdigest()
 
 
 _KERNEL_FOLDER = Path(__file__).parent / "kernels"
@@ -310,7 +317,9 @@ def _make_file_cache():
 
         def __init__(self, py_func):
             self._name = f"{py_func.__module__.rpartition('.')[2]}.{py_func.__qualname__}"
-            self._source = Path(py_func.__code__.co_filename)
+            # Now, as the module is imported: a file edited or upgraded while this process runs must
+            # not give its name to the code that was loaded before.
+            self._source = _source_digest(Path(py_func.__code__.co_filename))
             self._bytecode = hashlib.sha256(py_func.__code__.co_code).hexdigest()
             self._enabled = True
 
@@ -330,8 +339,7 @@ def _make_file_cache():
                     path.unlink(missing_ok=True)
 
         def _key_and_path(self, signature, codegen):
-            source = _source_digest(self._source)
-            key = repr((self._name, signature, codegen.magic_tuple(), source, self._bytecode))
+            key = repr((self._name, signature, codegen.magic_tuple(), self._source, self._bytecode))
             digest = hashlib.sha256(key.encode()).hexdigest()[:24]
             return key, cache_folder() / f"{self._name}-{digest}.fml"
 

@@ -57,10 +57,14 @@ def package_copy(tmp_path):
         "        _chunk(c, out)\n"
     )
 
-    def run(helper_source, n_threads=2):
-        (package / "kernels" / "helper.py").write_text(
-            f"from fastml._jit import kernel\n@kernel\ndef helper(c):\n    return {helper_source}\n"
-        )
+    def helper_file(source):
+        return f"from fastml._jit import kernel\n@kernel\ndef helper(c):\n    return {source}\n"
+
+    def run(helper_source, n_threads=2, meanwhile=None):
+        """``meanwhile``: what the helper becomes between the import and the call."""
+        path = package / "kernels" / "helper.py"
+        path.write_text(helper_file(helper_source))
+        edit = "" if meanwhile is None else helper_file(meanwhile)
         code = f"""
         import sys
         sys.path.insert(0, {str(package.parent)!r})
@@ -68,6 +72,8 @@ def package_copy(tmp_path):
         from fastml import _jit
         from fastml.kernels.caller import fill
         assert _jit.__file__.startswith({str(package.parent)!r})
+        if {edit!r}:
+            open({str(path)!r}, "w").write({edit!r})
         out = np.zeros(3)
         fill(out, n_threads={n_threads})
         print(out.sum(), _jit.statistics.compiled, _jit.statistics.loaded)
@@ -82,6 +88,12 @@ def test_an_edited_helper_changes_the_result(package_copy):
     assert package_copy("c + 1.0")[:2] == (6.0, 0)
     assert package_copy("c + 2.0")[0] == 9.0
     assert package_copy("c + 1.0")[:2] == (6.0, 0)  # the first build is still there
+
+
+def test_a_file_replaced_while_a_process_runs(package_copy):
+    """What the process compiles is the code that it has imported; it is kept under that name."""
+    assert package_copy("c + 1.0", meanwhile="c + 2.0")[0] == 6.0
+    assert package_copy("c + 2.0")[0] == 9.0
 
 
 def test_twins_do_not_share_an_entry(package_copy):
