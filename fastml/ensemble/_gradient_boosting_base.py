@@ -14,13 +14,18 @@ from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from fastml._threads import effective_n_threads
+from fastml.ensemble._forest_trees import add_leaf_values
 from fastml.ensemble._gradient_boosting_stages import Reporter, Stages, parted, start_values
 from fastml.ensemble._members import MembersMixin
+from fastml.kernels.tree_nodes import LEAF
 from fastml.tree import DecisionTreeRegressor
 from fastml.tree._base import GROWTH_CONSTRAINTS
 from fastml.tree._tree import Forest, pack
 
 TREE_PARAMETERS = tuple(name for name in GROWTH_CONSTRAINTS if name != "monotonic_cst")
+MANY_ROWS = 256
+"""From here on trees are packed for the rows to walk together."""
+
 OUT_OF_BAG = ("oob_improvement_", "oob_scores_")
 
 
@@ -228,11 +233,19 @@ class BaseGradientBoosting(MembersMixin, BaseEstimator, metaclass=ABCMeta):
         self._forests = self.estimators_, self._packed()
 
     def _add(self, forests, X, raw):
+        rate = float(self.learning_rate)
         for forest, row in zip(forests, raw):
-            scales = np.full(len(forest.starts), float(self.learning_rate))
-            work = 8.0 * X.shape[0] * len(forest.starts)
-            n_threads = effective_n_threads(self.n_jobs, work)
-            forest.sum(X, scales, n_threads=n_threads, out=row.reshape(-1, 1))
+            n_trees = len(forest.starts)
+            n_threads = effective_n_threads(self.n_jobs, 8.0 * X.shape[0] * n_trees)
+            out = row.reshape(-1, 1)
+            if X.shape[0] < MANY_ROWS:
+                forest.sum(X, np.full(n_trees, rate), n_threads=n_threads, out=out)
+                continue
+            nodes = forest.nodes.copy()
+            nodes["threshold"][nodes["feature"] == LEAF] *= rate  # the same products, made once
+            bounds = np.append(forest.starts, len(nodes))
+            table_starts = np.zeros(n_trees, np.intp)
+            add_leaf_values(nodes, bounds, forest.table, table_starts, True, X, out, n_threads)
 
     def _add_stage(self, i, X, raw):
         self._add([pack([tree.tree_]) for tree in self.estimators_[i]], X, raw)
