@@ -186,7 +186,7 @@ def test_errors():
     with pytest.warns(FutureWarning, match="friedman_mse"):
         forest = RandomForestRegressor(2, criterion="friedman_mse", random_state=0)
     same = RandomForestRegressor(2, random_state=0).fit(X, y)
-    assert_array_equal(forest.fit(X, y).predict(X), same.predict(X))
+    np.testing.assert_array_equal(forest.fit(X, y).predict(X), same.predict(X))
 
 
 def test_more_features_than_there_are_means_all():

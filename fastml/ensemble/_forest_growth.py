@@ -124,7 +124,8 @@ class Grower:
             if self.random:
                 n_codes = np.zeros(self.X.shape[1], np.int64)
                 none = np.zeros((1, 1), np.float32)
-                self._coded = (None, kernel_view(self.X), kernel_view(n_codes), none, none)
+                columns = np.ascontiguousarray(self.X.T)
+                self._coded = (None, columns, kernel_view(n_codes), none, none)
             else:
                 exact = self.splitter == "exact" or (
                     self.splitter == "auto" and len(self.X) <= EXACT_ROWS

@@ -47,7 +47,7 @@ def divide(codes, values, rows, spare, feature, code, missing, threshold, missin
         row = rows[i]
         goes_left = True
         if values is not None:
-            value = values[row, feature]
+            value = values[feature, row]
             goes_left = value <= threshold or (missing_left == 1 and value != value)
         if codes is not None:
             found = np.intp(codes[row, feature])

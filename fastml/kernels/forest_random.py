@@ -22,9 +22,21 @@ from fastml.kernels.forest_split import (
 from fastml.kernels.rng import draw, next_float, next_uint64
 
 
+@kernel(fast_math=True)
+def left_sums(values, stats, n, threshold):
+    """Weight, weighted target and number of the rows whose value is not above the threshold."""
+    weight, total, count = 0.0, 0.0, 0
+    for i in range(n):
+        goes_left = values[i] <= threshold
+        weight += stats[i, 0] if goes_left else 0.0
+        total += stats[i, 1] if goes_left else 0.0
+        count += 1 if goes_left else 0
+    return weight, total, count
+
+
 @kernel
 def search_random(
-    X,
+    columns,
     y,
     offsets,
     signs,
@@ -42,6 +54,7 @@ def search_random(
 ):
     """Best of the random splits of a node: on pairs if there are ``signs``, else on slots.
 
+    ``columns`` holds the features by rows of the array: a node reads few of them.
     Scratch: ``stats`` (rows, 2), ``slots`` (3, slots), ``values`` (rows,).
     """
     n = rows.shape[0]
@@ -84,18 +97,16 @@ def search_random(
             break
         feature = np.intp(draw(state, features, drawn))
 
+        column = columns[feature]
         low = np.float32(np.inf)
         high = np.float32(-np.inf)
         n_missing = 0
         for i in range(n):
-            value = X[rows[i], feature]
+            value = column[rows[i]]
             values[i] = value
-            if value < low:
-                low = value
-            if value > high:
-                high = value
-            if value != value:
-                n_missing += 1
+            low = value if value < low else low
+            high = value if value > high else high
+            n_missing += value != value
         if not low < high and (n_missing == 0 or n_missing == n):
             continue
         any_varies = True
@@ -110,21 +121,20 @@ def search_random(
                 threshold = np.float64(low)
         else:
             missing_left = np.intp(0)
+        if missing_left == 1:  # otherwise NaN, never below a threshold, goes right by itself
+            for i in range(n):
+                values[i] = np.float32(-np.inf) if values[i] != values[i] else values[i]
 
         left_weight = 0.0
         left_total = 0.0
         n_left = 0
         if signs is not None:
-            for i in range(n):
-                if values[i] <= threshold or (missing_left == 1 and values[i] != values[i]):
-                    left_weight += stats[i, 0]
-                    left_total += stats[i, 1]
-                    n_left += 1
+            left_weight, left_total, n_left = left_sums(values, stats, n, threshold)
         if offsets is not None:
             for k in range(n_slots):
                 left[k] = 0.0
             for i in range(n):
-                if values[i] <= threshold or (missing_left == 1 and values[i] != values[i]):
+                if values[i] <= threshold:
                     add_row(left, stats[i, 0], y, rows[i], offsets, is_class)
                     n_left += 1
             for k in range(n_slots):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from fastml.kernels import forest_split as k
-from fastml.kernels.forest_random import search_random
+from fastml.kernels.forest_random import left_sums, search_random
 
 # With JIT off, NumPy scalars warn where compiled code wraps round as it should.
 pytestmark = pytest.mark.filterwarnings("ignore:(overflow|invalid|divide):RuntimeWarning")
@@ -20,7 +20,7 @@ def search(X, Y, weights, *, n_classes=None, seed=1, min_leaf=1, signs=None, lea
     offsets = np.cumsum([1, *(n_classes or [1] * Y.shape[1])])
     given = np.zeros(d, np.int8) if signs is None else signs
     return search_random(
-        X, Y, None if pair else offsets, given if pair else None, rules,
+        np.ascontiguousarray(X.T), Y, None if pair else offsets, given if pair else None, rules,
         np.array([seed], np.uint64), np.arange(d, dtype=np.int32), weights,
         np.arange(n, dtype=np.int32), np.empty((n, 2)), np.empty((3, offsets[-1])),
         np.empty(n, np.float32), least, -np.inf, np.inf,
@@ -81,3 +81,14 @@ def test_degenerate():
     split = search(only_missing, np.array([0.0, 0.0, 1.0, 1.0])[:, None], weights)
     assert split.threshold == np.inf
     assert split.missing_left == 0
+
+
+@pytest.mark.small
+@pytest.mark.parametrize("n", [0, 1, 7, 40])
+def test_sums_of_the_left(n):
+    rng = np.random.default_rng(n)
+    values = rng.normal(size=n).astype(np.float32)
+    values[1::5] = np.nan
+    stats = rng.integers(0, 4, (n, 2)).astype(float)
+    left = values <= 0.25
+    assert left_sums(values, stats, n, 0.25) == (*stats[left].sum(axis=0), left.sum())
