@@ -389,7 +389,7 @@ def _forests() -> Iterator[Call]:
 
         def regress(X=X, y=y):
             for target in (y * 1.0, np.column_stack([y, y])):
-                model = ensemble.RandomForestRegressor(4).fit(X, target)
+                ensemble.RandomForestRegressor(4).fit(X, target).predict(X[:1])
             ensemble.RandomForestRegressor(4, criterion="absolute_error").fit(X, y).predict(X)
             model = ensemble.RandomForestRegressor(4, max_leaf_nodes=9).fit(X, y)
             model.predict_quantiles(X)

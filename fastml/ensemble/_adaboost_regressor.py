@@ -76,8 +76,8 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
     >>> from fastml.ensemble import AdaBoostRegressor
     >>> X, y = make_regression(n_features=4, n_informative=2, random_state=0, shuffle=False)
     >>> model = AdaBoostRegressor(random_state=0, n_estimators=100).fit(X, y)
-    >>> round(model.score(X, y), 2)
-    0.98
+    >>> model.score(X, y) > 0.95
+    True
     """
 
     _parameter_constraints: dict = {

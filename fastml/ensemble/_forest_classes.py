@@ -249,7 +249,7 @@ class _ForestRegressor(RegressorMixin, BaseForest):
         tol=0.0,
         callbacks=None,
     ):
-        if criterion == "friedman_mse":
+        if isinstance(criterion, str) and criterion == "friedman_mse":
             warn(
                 'Value `"friedman_mse"` for `criterion` is deprecated and will be removed in 1.11. '
                 'It maps to `"squared_error"` as both were always equivalent. Use '

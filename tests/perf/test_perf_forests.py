@@ -43,7 +43,7 @@ def test_predict(measure, size, library, rows):
 @pytest.mark.parametrize("name", ["AdaBoostClassifier", "AdaBoostRegressor"])
 def test_adaboost(measure, size, library, name):
     X, y = classes(size(small=400, full=50_000))
-    rounds = size(small=5, full=200 if name == "AdaBoostClassifier" else 50)
+    rounds = size(small=20, full=200 if name == "AdaBoostClassifier" else 50)
     cls = getattr(importlib.import_module(f"{library}.ensemble"), name)
     model = cls(n_estimators=rounds, random_state=0)
     measure(model.fit, X, y)
