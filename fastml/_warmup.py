@@ -389,7 +389,9 @@ def _forests() -> Iterator[Call]:
 
         def regress(X=X, y=y):
             for target in (y * 1.0, np.column_stack([y, y])):
-                ensemble.RandomForestRegressor(4).fit(X, target).predict(X[:1])
+                ensemble.RandomForestRegressor(4).fit(X, target)
+            large = ensemble.RandomForestRegressor(4).fit(X, X[:, 0])
+            large.predict(X[:1])  # few rows through large trees go another way than many
             ensemble.RandomForestRegressor(4, criterion="absolute_error").fit(X, y).predict(X)
             model = ensemble.RandomForestRegressor(4, max_leaf_nodes=9).fit(X, y)
             model.predict_quantiles(X)
