@@ -565,7 +565,7 @@ def perceptron(K, signs, order):
     return np.array(path), mistakes
 
 
-# kernels/forest_split.py, forest_random.py, forest_grow.py
+# kernels/forest_score.py, forest_split.py, forest_random.py, forest_grow.py
 
 
 def forest_score(weights, y, criterion, n_classes):

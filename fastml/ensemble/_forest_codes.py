@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
-from fastml._threads import chunk_rows
 from fastml._validation import kernel_view
 from fastml.kernels.forest_codes import assign_codes
+from fastml.kernels.forest_frame import Codes
 
 MAX_BINS = 255
 """One more code is for missing values."""
@@ -21,17 +19,8 @@ SAMPLE = 200_000
 """Rows that the bins of larger data are chosen from."""
 
 
-class Coded(NamedTuple):
-    """Codes (n, d); codes per column; the least and the greatest value of each code (d, codes)."""
-
-    codes: NDArray
-    n_codes: NDArray
-    low: NDArray
-    high: NDArray
-
-
-def encode(X: NDArray, exact: bool, n_threads: int) -> Coded:
-    """Codes of a float32 array: ranks, or bins of about equal numbers of rows.
+def encode(X: NDArray, exact: bool, n_threads: int) -> tuple[NDArray, Codes]:
+    """Codes (d, n) of a float32 array: ranks, or bins of about equal numbers of rows.
 
     Columns of at most `MAX_BINS` distinct values are coded exactly either way. Missing values get
     the code after the last.
@@ -66,9 +55,7 @@ def encode(X: NDArray, exact: bool, n_threads: int) -> Coded:
     for f in range(d):
         high[f, : n_codes[f]] = columns[f]
         low[f, : n_codes[f]] = lows[f]
-    codes = np.empty((n, d), np.uint8 if n_codes.max() <= MAX_BINS else np.int32)
-    rows = chunk_rows(n, 10.0 * d)
-    assign_codes(
-        kernel_view(X), kernel_view(high), kernel_view(n_codes), codes, rows, n_threads=n_threads
-    )
-    return Coded(codes, n_codes, low, high)
+    columns = np.empty((d, n), np.uint8 if n_codes.max() <= MAX_BINS else np.uint32)
+    high, n_codes = kernel_view(high), kernel_view(n_codes)
+    assign_codes(kernel_view(X), high, n_codes, columns, n_threads=n_threads)
+    return columns, Codes(n_codes, kernel_view(low), high)

@@ -10,17 +10,18 @@ from numpy.typing import NDArray
 from fastml._threads import effective_n_threads
 from fastml._validation import kernel_view
 from fastml.ensemble._forest_codes import EXACT_ROWS, encode
-from fastml.kernels import forest_split, tree_nodes
+from fastml.kernels import forest_score, tree_nodes
+from fastml.kernels.forest_codes import assign_keys
 from fastml.kernels.forest_grow import grow_trees
 
 CRITERIA = {
-    "gini": (forest_split.SQUARED, tree_nodes.GINI),
-    "entropy": (forest_split.ENTROPY, tree_nodes.ENTROPY),
-    "log_loss": (forest_split.ENTROPY, tree_nodes.ENTROPY),
-    "error": (forest_split.ERROR, tree_nodes.ERROR),
-    "squared_error": (forest_split.SQUARED, tree_nodes.SQUARED_ERROR),
-    "friedman_mse": (forest_split.SQUARED, tree_nodes.SQUARED_ERROR),
-    "poisson": (forest_split.POISSON, tree_nodes.POISSON),
+    "gini": (forest_score.SQUARED, tree_nodes.GINI),
+    "entropy": (forest_score.ENTROPY, tree_nodes.ENTROPY),
+    "log_loss": (forest_score.ENTROPY, tree_nodes.ENTROPY),
+    "error": (forest_score.ERROR, tree_nodes.ERROR),
+    "squared_error": (forest_score.SQUARED, tree_nodes.SQUARED_ERROR),
+    "friedman_mse": (forest_score.SQUARED, tree_nodes.SQUARED_ERROR),
+    "poisson": (forest_score.POISSON, tree_nodes.POISSON),
     "absolute_error": (None, tree_nodes.ABSOLUTE_ERROR),
 }
 """Criterion → code in the split search, code in a tree.
@@ -89,12 +90,13 @@ class Grower:
         depth = max(1.0, np.log2(n))
         self.operations = 3.0 * n * min(depth, r.max_depth) * r.max_features
         self.pairs = self.y.shape[1] == 1 and (not r.is_class or self.n_classes[0] <= 2)
+        self.targets = kernel_view(np.ascontiguousarray(self.y.T))
         self.offsets = None
         if not self.pairs:
             self.offsets = kernel_view(np.cumsum([1, *self.n_classes]), np.int64)
         self.n_columns = len(self.n_classes) * int(self.n_classes.max())
         code = CRITERIA[r.criterion][0]
-        self.integers = np.zeros(forest_split.N_RULES, np.int64)
+        self.integers = np.zeros(forest_score.N_RULES, np.int64)
         self.integers[:] = (
             r.max_depth,
             r.min_split,
@@ -108,7 +110,7 @@ class Grower:
         scale = 1.0
         if r.criterion == "gini" and self.pairs:
             scale = 2.0
-        elif code == forest_split.ENTROPY:
+        elif code == forest_score.ENTROPY:
             scale = 1.0 / np.log(2.0)
         self.floats = np.array([r.leaf_fraction, r.min_decrease, scale])
         self.signs = None
@@ -119,25 +121,18 @@ class Grower:
         return effective_n_threads(self.n_jobs, n_trees * self.operations)
 
     def _columns(self):
-        """(codes, values, n_codes, low, high): what the split search looks at."""
+        """(columns, codes): what the split search looks at."""
         if self._coded is None:
+            n_threads = effective_n_threads(self.n_jobs, self.X.size * 10.0)
             if self.random:
-                n_codes = np.zeros(self.X.shape[1], np.int64)
-                none = np.zeros((1, 1), np.float32)
-                columns = np.ascontiguousarray(self.X.T)
-                self._coded = (None, columns, kernel_view(n_codes), none, none)
+                columns = np.empty(self.X.shape[::-1], np.uint32)
+                assign_keys(kernel_view(self.X), columns, n_threads=n_threads)
+                self._coded = columns, None
             else:
                 exact = self.splitter == "exact" or (
                     self.splitter == "auto" and len(self.X) <= EXACT_ROWS
                 )
-                c = encode(self.X, exact, effective_n_threads(self.n_jobs, self.X.size * 10.0))
-                self._coded = (
-                    kernel_view(c.codes),
-                    None,
-                    kernel_view(c.n_codes),
-                    kernel_view(c.low),
-                    kernel_view(c.high),
-                )
+                self._coded = encode(self.X, exact, n_threads)
         return self._coded
 
     def most_nodes(self) -> int:
@@ -171,29 +166,12 @@ class Grower:
         impurities = np.empty((k, leaves))
         rows = np.empty((k, n if self.keep_rows else 0), np.int32)
         sizes = np.empty((k, 3), np.int64)
-        codes, values, n_codes, low, high = self._columns()
+        columns, codes = self._columns()
         grow_trees(
-            kernel_view(seeds),
-            codes,
-            values,
-            n_codes,
-            kernel_view(low),
-            kernel_view(high),
-            kernel_view(self.y),
-            self.offsets,
-            self.signs,
-            kernel_view(self.integers),
-            kernel_view(self.floats),
-            kernel_view(weights),
-            grown,
-            table,
-            leaf_weights,
-            samples,
-            impurities,
-            rows,
-            sizes,
-            n_threads=n_threads,
-        )
+            kernel_view(seeds), columns, self.targets, codes, self.offsets, self.signs,
+            kernel_view(self.integers), kernel_view(self.floats), kernel_view(weights), grown,
+            table, leaf_weights, samples, impurities, rows, sizes, n_threads=n_threads,
+        )  # fmt: skip
         found = []
         for t in range(k):
             n_nodes, n_leaves, n_table = sizes[t]

@@ -1,35 +1,53 @@
-"""Values → integer codes: the bin or the rank of every value among the cuts of its feature."""
+"""Values → integers of the same order: bins or ranks among cuts, or sortable bits."""
 
 import numpy as np
 
 from fastml._jit import kernel, parallel_kernel, prange
+from fastml.kernels.presort import key_of
+
+SIDE_BY_SIDE = 16
+ONE = np.uint32(1)
 
 
 @kernel
-def code_rows(X, cuts, n_cuts, first, last, codes):
-    """codes[i, f] = number of ``cuts[f]`` below X[i, f]; missing values get ``n_cuts[f]``.
+def code_column(X, f, cuts, n, codes):
+    """codes[i] = number of the ``n`` cuts below X[i, f]; missing values get ``n``.
 
-    The last cut of a feature is its greatest value; a greater one gets the last code.
+    The last cut is the greatest value; a greater one gets the last code. Rows bisect side by side,
+    a step of all after a step of all: no branch depends on a value, and loads overlap.
     """
-    for i in range(first, last):
-        for f in range(X.shape[1]):
-            value = X[i, f]
-            n = n_cuts[f]
-            if value != value:
-                codes[i, f] = n
-                continue
-            low = 0
-            size = n - 1
-            while size > 0:  # branch-free but for the loop
-                half = (size + 1) >> 1
-                low += half if cuts[f, low + half - 1] < value else 0
-                size -= half
-            codes[i, f] = low
+    values = np.empty(SIDE_BY_SIDE, np.float32)
+    low = np.empty(SIDE_BY_SIDE, np.uint32)
+    for first in range(0, X.shape[0], SIDE_BY_SIDE):
+        m = min(SIDE_BY_SIDE, X.shape[0] - first)
+        for j in range(m):
+            values[j] = X[first + j, f]
+            low[j] = 0
+        size = np.uint32(n - 1)
+        while size > 0:
+            half = np.uint32((size + ONE) >> ONE)
+            for j in range(m):
+                low[j] += half * np.uint32(cuts[low[j] + half - ONE] < values[j])
+            size = np.uint32(size - half)
+        for j in range(m):
+            codes[first + j] = low[j] if values[j] == values[j] else n
 
 
 @parallel_kernel
-def assign_codes(X, cuts, n_cuts, codes, rows_per_chunk):
-    n_chunks = (X.shape[0] + rows_per_chunk - 1) // rows_per_chunk
-    for c in prange(n_chunks):
-        first = np.intp(c) * rows_per_chunk
-        code_rows(X, cuts, n_cuts, first, min(first + rows_per_chunk, X.shape[0]), codes)
+def assign_codes(X, cuts, n_cuts, codes):
+    """codes[f, i] as `code_column` for all columns."""
+    for f in prange(X.shape[1]):
+        code_column(X, f, cuts[f], n_cuts[f], codes[f])
+
+
+@kernel
+def key_column(X, f, keys):
+    for i in range(X.shape[0]):
+        keys[i] = np.uint32(key_of(X[i, f]))
+
+
+@parallel_kernel
+def assign_keys(X, keys):
+    """keys[f, i] = `key_of` X[i, f]."""
+    for f in prange(X.shape[1]):
+        key_column(X, f, keys[f])

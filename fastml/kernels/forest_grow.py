@@ -3,55 +3,85 @@
 Rows of a node are a range of ``rows``, kept in order by a stable partition. Rows drawn several
 times are one row with a larger weight. A node is evaluated when it is made (its split is found, or
 it is a leaf), and divided when it is taken from the frontier: the last one made (depth first) or
-the one that improves most (best first, with a limit on leaves).
+the one that improves most (best first, with a limit on leaves). Depth first, nodes of few rows are
+left for later, when each grows its subtree in a frame of its own (`forest_frame`).
 
-What a tree needs decides what is compiled, by arguments that are None: ``codes`` for best splits or
-``values`` for random ones; ``signs`` (monotonic directions) for pairs or ``offsets`` for slots.
+What a tree needs decides what is compiled, by arguments that are None: ``codes`` for best splits,
+or keys and random ones; ``signs`` (monotonic directions) for pairs or ``offsets`` for slots.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from fastml._jit import kernel, parallel_kernel, prange
+from fastml.kernels.forest_frame import Frame, fetch_rows, near_rows, new_frame, new_scratch
 from fastml.kernels.forest_leaf import leaf_of
 from fastml.kernels.forest_random import search_random
-from fastml.kernels.forest_split import (
+from fastml.kernels.forest_score import (
     CONSTRAINED,
     INVALID,
     IS_CLASS,
     MAX_DEPTH,
+    MAX_FEATURES,
     MAX_LEAVES,
     MIN_LEAF,
     MIN_SPLIT,
     leaf_split,
-    search_pairs,
-    search_slots,
 )
+from fastml.kernels.forest_split import search_pairs, search_slots
 from fastml.kernels.heap import _sift_down, _worse
+from fastml.kernels.presort import MISSING_KEY
 from fastml.kernels.rng import seed_stream
 from fastml.kernels.tree_nodes import LEAF, MISSING_LEFT
 
-# Positions in ``limits`` (floats), columns of ``work``.
+# Positions in ``limits`` (floats), columns of ``work``, positions in ``progress``.
 LEAF_WEIGHT_FRACTION, MIN_DECREASE, IMPURITY_SCALE = range(3)
-START, END, DEPTH, FEATURE, CODE, LEFT, RIGHT, MISSING = range(8)
+START, END, DEPTH, FEATURE, LEFT, RIGHT, MISSING = range(7)
+N_NODES, N_LATER = range(2)
 
 
-# ---------------------------------------------------------------------------- rows
+class Growth(NamedTuple):
+    """Nodes of the tree so far, in the order they were made.
+
+    Rows of ``work`` are described by the names above; a split sends codes up to ``cuts`` left.
+    ``bounds``: of a node's mean, and the means of its children. ``frontier`` lists the nodes to
+    divide, a heap by ``gains`` if best first; ``later`` the small ones that were not evaluated.
+    """
+
+    work: np.ndarray
+    cuts: np.ndarray
+    thresholds: np.ndarray
+    bounds: np.ndarray
+    gains: np.ndarray
+    frontier: np.ndarray
+    later: np.ndarray
+    progress: np.ndarray
 
 
 @kernel
-def divide(codes, values, rows, spare, feature, code, missing, threshold, missing_left):
+def new_growth(n_nodes, constrained, best_first):
+    return Growth(
+        np.empty((n_nodes, 7), np.int32),
+        np.empty(n_nodes, np.uint32),
+        np.empty(n_nodes),
+        np.empty((n_nodes if constrained else 1, 4)),
+        np.empty(n_nodes if best_first else 1),
+        np.empty(n_nodes, np.int64),
+        np.empty(n_nodes, np.int64),
+        np.zeros(2, np.intp),
+    )
+
+
+@kernel
+def divide(column, rows, spare, cut, missing, missing_left):
     """Stable partition of a node's rows. Returns how many are left."""
     n_left = 0
     n_right = 0
+    also_missing = missing_left == 1
     for i in range(rows.shape[0]):
         row = rows[i]
-        goes_left = True
-        if values is not None:
-            value = values[feature, row]
-            goes_left = value <= threshold or (missing_left == 1 and value != value)
-        if codes is not None:
-            found = np.intp(codes[row, feature])
-            goes_left = found <= code or (missing_left == 1 and found == missing)
+        goes_left = (column[row] <= cut) | (also_missing & (column[row] == missing))
         rows[n_left] = row
         spare[n_right] = row
         n_left += goes_left
@@ -59,9 +89,6 @@ def divide(codes, values, rows, spare, feature, code, missing, threshold, missin
     for i in range(n_right):
         rows[n_left + i] = spare[i]
     return n_left
-
-
-# ---------------------------------------------------------------------------- the tree
 
 
 @kernel
@@ -104,88 +131,19 @@ def preorder(work, order, parents):
 
 
 @kernel
-def grow_tree(
-    seed,
-    codes,
-    values,
-    n_codes,
-    low,
-    high,
-    y,
-    offsets,
-    signs,
-    rules,
-    limits,
-    weights,
-    nodes,
-    table,
-    leaf_weights,
-    leaf_rows,
-    leaf_impurities,
-    rows_by_leaf,
-    sizes,
-):
-    """One tree into its slices of a block's arrays; ``sizes``: nodes, leaves, rows of the table."""
-    n = y.shape[0]
-    n_features = n_codes.shape[0]
-    sizes[0] = sizes[1] = sizes[2] = 0
-    rows = np.empty(n, dtype=np.int32)
-    m = 0
-    for i in range(n):
-        if weights[i] > 0.0:
-            rows[m] = i
-            m += 1
-    if m == 0:
-        return
+def grow_nodes(
+    growth, frame, codes, offsets, signs, rules, limits, state, features, rows, scratch, spare,
+    root, small, least_weight, scale,
+):  # fmt: skip
+    """Grow the subtree of the node ``root``; nodes of up to ``small`` rows are left for later."""
+    work, bounds, frontier, progress = growth.work, growth.bounds, growth.frontier, growth.progress
     constrained = rules[CONSTRAINED]
-    n_slots = np.intp(2)
-    if offsets is not None:
-        n_slots = np.intp(offsets[offsets.shape[0] - 1])
-    n_largest = 1
-    for f in range(n_features):
-        if n_codes[f] + 1 > n_largest:
-            n_largest = n_codes[f] + 1
-    spare = np.empty(m, dtype=np.int32)
-    stats = np.empty((m, 2))
-    slots = np.empty((3, n_slots))
-    hist = np.zeros((n_largest, n_slots))
-    counts = np.zeros(n_largest if rules[MIN_LEAF] > 1 else 1, dtype=np.int32)
-    bits = np.zeros((n_largest >> 6) + 1, dtype=np.uint64)
-    upper_bits = np.zeros((n_largest >> 12) + 1, dtype=np.uint64)
-    occupied = np.empty(n_largest, dtype=np.int32)
-    gathered = np.empty(m, dtype=np.float32)
-    features = np.empty(n_features, dtype=np.int32)
-    for f in range(n_features):
-        features[f] = f
-    state = np.empty(1, dtype=np.uint64)
-    seed_stream(state, seed, np.uint64(0))
-
-    weight_of_tree = 0.0
-    for i in range(m):
-        weight_of_tree += weights[rows[i]]
-    least_weight = limits[LEAF_WEIGHT_FRACTION] * weight_of_tree
-    scale = limits[IMPURITY_SCALE] / weight_of_tree
-
-    most = min(2 * m - 1, nodes.shape[0])
     best_first = rules[MAX_LEAVES] > 0
-    work = np.empty((most, 8), dtype=np.int32)
-    thresholds = np.empty(most)
-    bounds = np.empty((most if constrained else 1, 4))  # of the node's mean; means of its children
-    gains = np.empty(most if best_first else 1)
-    frontier = np.empty(most, dtype=np.int64)
     n_frontier = 0
-    n_nodes = 0
     n_leaves = 1
-    new = 1
-    work[0, START] = 0
-    work[0, END] = m
-    work[0, DEPTH] = 0
-    bounds[0, 0] = -np.inf
-    bounds[0, 1] = np.inf
+    first, last = root, root + 1  # nodes just made
     while True:
-        for _ in range(new):
-            node = n_nodes
-            n_nodes += 1
+        for node in range(first, last):
             own = node if constrained else 0
             begin, end = np.intp(work[node, START]), np.intp(work[node, END])
             work[node, LEFT] = -1
@@ -196,81 +154,38 @@ def grow_tree(
                 or size < 2 * rules[MIN_LEAF]
             ):
                 continue
+            if size <= small:
+                growth.later[progress[N_LATER]] = node
+                progress[N_LATER] += 1
+                continue
             split = leaf_split()
-            if values is not None:
+            if codes is None:
                 split = search_random(
-                    values,
-                    y,
-                    offsets,
-                    signs,
-                    rules,
-                    state,
-                    features,
-                    weights,
-                    rows[begin:end],
-                    stats,
-                    slots,
-                    gathered,
-                    least_weight,
-                    bounds[own, 0],
-                    bounds[own, 1],
-                )
+                    frame, offsets, signs, rules, state, features, rows[begin:end], scratch,
+                    least_weight, bounds[own, 0], bounds[own, 1],
+                )  # fmt: skip
             if codes is not None:
                 if signs is not None:
                     split = search_pairs(
-                        codes,
-                        n_codes,
-                        low,
-                        high,
-                        y,
-                        signs,
-                        rules,
-                        state,
-                        features,
-                        weights,
-                        rows[begin:end],
-                        stats,
-                        hist,
-                        counts,
-                        bits,
-                        upper_bits,
-                        occupied,
-                        least_weight,
-                        bounds[own, 0],
-                        bounds[own, 1],
-                    )
+                        frame, codes, signs, rules, state, features, rows[begin:end], scratch,
+                        least_weight, bounds[own, 0], bounds[own, 1],
+                    )  # fmt: skip
                 if offsets is not None:
                     split = search_slots(
-                        codes,
-                        n_codes,
-                        low,
-                        high,
-                        y,
-                        offsets,
-                        rules,
-                        state,
-                        features,
-                        weights,
-                        rows[begin:end],
-                        slots,
-                        hist,
-                        counts,
-                        bits,
-                        upper_bits,
-                        occupied,
+                        frame, codes, offsets, rules, state, features, rows[begin:end], scratch,
                         least_weight,
-                    )
+                    )  # fmt: skip
             gain = scale * (split.score - split.undivided)
             if split.score == INVALID or gain + 2.3e-16 < limits[MIN_DECREASE]:
                 continue
             work[node, FEATURE] = split.feature
-            work[node, CODE] = split.code
             work[node, MISSING] = split.missing_left
-            thresholds[node] = split.threshold
+            growth.cuts[node] = split.code
+            growth.thresholds[node] = split.threshold
             bounds[own, 2] = split.means[0]
             bounds[own, 3] = split.means[1]
             if best_first:
-                push(gains, frontier, n_frontier, gain, np.int64(node))
+                push(growth.gains, frontier, n_frontier, gain, np.int64(node))
             else:
                 frontier[n_frontier] = node
             n_frontier += 1
@@ -279,32 +194,30 @@ def grow_tree(
         n_frontier -= 1
         if best_first:
             node = np.intp(frontier[0])
+            gains = growth.gains
             _sift_down(gains, frontier, n_frontier, gains[n_frontier], frontier[n_frontier])
         else:
             node = np.intp(frontier[n_frontier])
         begin, end = np.intp(work[node, START]), np.intp(work[node, END])
         feature = np.intp(work[node, FEATURE])
+        missing = np.intp(MISSING_KEY)
+        if codes is not None:
+            missing = np.intp(codes.n_codes[feature])
         middle = begin + divide(
-            codes,
-            values,
-            rows[begin:end],
-            spare,
-            feature,
-            np.intp(work[node, CODE]),
-            np.intp(n_codes[feature]),
-            thresholds[node],
+            frame.columns[feature], rows[begin:end], spare, growth.cuts[node], missing,
             work[node, MISSING],
-        )
+        )  # fmt: skip
         if work[node, MISSING] == 2:
             work[node, MISSING] = 1 if middle - begin > end - middle else 0
         n_leaves += 1
-        new = 2
-        work[node, RIGHT] = n_nodes
-        work[node, LEFT] = n_nodes + 1  # made last, divided first
-        for child in range(2):
-            made = n_nodes + child
-            work[made, START] = begin if child == 1 else middle
-            work[made, END] = middle if child == 1 else end
+        first, last = progress[N_NODES], progress[N_NODES] + 2
+        progress[N_NODES] = last
+        work[node, RIGHT] = first
+        work[node, LEFT] = first + 1  # made last, divided first
+        for made in range(first, last):
+            is_left = made > first
+            work[made, START] = begin if is_left else middle
+            work[made, END] = middle if is_left else end
             work[made, DEPTH] = work[node, DEPTH] + 1
             if constrained:
                 bounds[made, 0] = bounds[node, 0]
@@ -312,12 +225,80 @@ def grow_tree(
                 if signs is not None:
                     sign = signs[feature]
                     if sign != 0:
-                        side = 1 if (child == 1) == (sign > 0) else 0
+                        side = 1 if is_left == (sign > 0) else 0
                         bounds[made, side] = 0.5 * (bounds[node, 2] + bounds[node, 3])
 
+
+@kernel
+def grow_tree(
+    seed, frame, codes, offsets, signs, rules, limits, nodes, table, leaf_weights, leaf_rows,
+    leaf_impurities, rows_by_leaf, sizes,
+):  # fmt: skip
+    """One tree into its slices of a block's arrays; ``sizes``: nodes, leaves, rows of the table."""
+    y, weights = frame.y, frame.weights
+    n = weights.shape[0]
+    n_features = frame.columns.shape[0]
+    sizes[0] = sizes[1] = sizes[2] = 0
+    rows = np.empty(n, dtype=np.uint32)
+    m = 0
+    weight_of_tree = 0.0
+    for i in range(n):
+        if weights[i] > 0.0:
+            weight_of_tree += weights[i]
+            rows[m] = i
+            m += 1
+    if m == 0:
+        return
+    least_weight = limits[LEAF_WEIGHT_FRACTION] * weight_of_tree
+    scale = limits[IMPURITY_SCALE] / weight_of_tree
+    n_slots = np.intp(2)
+    if offsets is not None:
+        n_slots = np.intp(offsets[offsets.shape[0] - 1])
+    n_codes = np.intp(1)
+    if codes is not None:
+        for f in range(n_features):
+            n_codes = max(n_codes, np.intp(codes.n_codes[f]) + 1)
+    scratch = new_scratch(m, n_slots, n_codes, rules[MIN_LEAF] > 1)
+    spare = np.empty(m, dtype=np.uint32)
+    features = np.arange(n_features)
+    state = np.empty(1, dtype=np.uint64)
+    seed_stream(state, seed, np.uint64(0))
+
+    constrained = rules[CONSTRAINED]
+    best_first = rules[MAX_LEAVES] > 0
+    growth = new_growth(min(2 * m - 1, nodes.shape[0]), constrained, best_first)
+    work, bounds = growth.work, growth.bounds
+    work[0, START] = 0
+    work[0, END] = m
+    work[0, DEPTH] = 0
+    bounds[0, 0] = -np.inf
+    bounds[0, 1] = np.inf
+    growth.progress[N_NODES] = 1
+    small = 0 if best_first else min(near_rows(frame, rules[MAX_FEATURES]), m)
+    grow_nodes(
+        growth, frame, codes, offsets, signs, rules, limits, state, features, rows, scratch, spare,
+        0, small, least_weight, scale,
+    )  # fmt: skip
+    near = new_frame(frame, small)
+    own_rows = np.empty(small, dtype=np.uint32)
+    for i in range(growth.progress[N_LATER]):
+        root = growth.later[i]
+        begin, end = np.intp(work[root, START]), np.intp(work[root, END])
+        fetch_rows(frame, rows[begin:end], near)
+        for j in range(end - begin):
+            own_rows[j] = rows[begin + j]
+            rows[begin + j] = j
+        grow_nodes(
+            growth, near, codes, offsets, signs, rules, limits, state, features, rows, scratch,
+            spare, root, 0, least_weight, scale,
+        )  # fmt: skip
+        for j in range(begin, end):
+            rows[j] = own_rows[rows[j]]
+
+    n_nodes = growth.progress[N_NODES]
     order = np.empty(n_nodes, dtype=np.int64)
     parents = np.empty(n_nodes, dtype=np.int64)
-    n_nodes = preorder(work[:n_nodes], order, parents)
+    preorder(work[:n_nodes], order, parents)
     n_leaves = 0
     n_table = 0
     for i in range(n_nodes):
@@ -325,7 +306,7 @@ def grow_tree(
         if parents[i] >= 0:
             nodes[parents[i]]["right"] = i
         if work[node, LEFT] >= 0:
-            nodes[i]["threshold"] = thresholds[node]
+            nodes[i]["threshold"] = growth.thresholds[node]
             flag = MISSING_LEFT if work[node, MISSING] == 1 else 0
             nodes[i]["feature"] = work[node, FEATURE] | flag
             continue
@@ -337,7 +318,7 @@ def grow_tree(
             rules,
             weights,
             rows[begin:end],
-            slots[0],
+            scratch.slots[0],
             bounds[own, 0],
             bounds[own, 1],
             table[n_table],
@@ -361,26 +342,9 @@ def grow_tree(
 
 @parallel_kernel
 def grow_trees(
-    seeds,
-    codes,
-    values,
-    n_codes,
-    low,
-    high,
-    y,
-    offsets,
-    signs,
-    rules,
-    limits,
-    weights,
-    nodes,
-    table,
-    leaf_weights,
-    leaf_rows,
-    leaf_impurities,
-    rows_by_leaf,
-    sizes,
-):
+    seeds, columns, y, codes, offsets, signs, rules, limits, weights, nodes, table, leaf_weights,
+    leaf_rows, leaf_impurities, rows_by_leaf, sizes,
+):  # fmt: skip
     """Grow ``len(seeds)`` trees, each into its own slice of the last seven arrays.
 
     ``weights`` has a row per tree, or one for all; rows of weight zero stay out.
@@ -388,23 +352,7 @@ def grow_trees(
     """
     for t in prange(seeds.shape[0]):
         grow_tree(
-            seeds[t],
-            codes,
-            values,
-            n_codes,
-            low,
-            high,
-            y,
-            offsets,
-            signs,
-            rules,
-            limits,
-            weights[np.intp(t) % weights.shape[0]],
-            nodes[t],
-            table[t],
-            leaf_weights[t],
-            leaf_rows[t],
-            leaf_impurities[t],
-            rows_by_leaf[t],
-            sizes[t],
-        )
+            seeds[t], Frame(columns, y, weights[np.intp(t) % weights.shape[0]]), codes, offsets,
+            signs, rules, limits, nodes[t], table[t], leaf_weights[t], leaf_rows[t],
+            leaf_impurities[t], rows_by_leaf[t], sizes[t],
+        )  # fmt: skip

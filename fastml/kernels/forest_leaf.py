@@ -4,7 +4,7 @@ import numpy as np
 
 from fastml._jit import kernel
 from fastml.kernels.exp import log64
-from fastml.kernels.forest_split import CRITERION, IS_CLASS, POISSON, add_row
+from fastml.kernels.forest_score import CRITERION, IS_CLASS, POISSON, add_row
 
 
 @kernel
@@ -16,7 +16,7 @@ def leaf_of(y, offsets, rules, weights, rows, slots, lower, upper, values):
         total = 0.0
         squares = 0.0
         for i in range(rows.shape[0]):
-            w, target = weights[rows[i]], y[rows[i], 0]
+            w, target = weights[rows[i]], y[0, rows[i]]
             weight += w
             total += w * target
             if rules[CRITERION] == POISSON:
@@ -41,13 +41,13 @@ def leaf_of(y, offsets, rules, weights, rows, slots, lower, upper, values):
     for k in range(slots.shape[0]):
         slots[k] = 0.0
     squares = 0.0
-    n_outputs = y.shape[1]
+    n_outputs = y.shape[0]
     for i in range(rows.shape[0]):
         w = weights[rows[i]]
         add_row(slots, w, y, rows[i], offsets, rules[IS_CLASS])
         if not rules[IS_CLASS]:
             for o in range(n_outputs):
-                target = y[rows[i], o]
+                target = y[o, rows[i]]
                 if rules[CRITERION] == POISSON:
                     squares += w * target * log64(target) if target > 0.0 else 0.0
                 else:

@@ -1,12 +1,15 @@
 """The split of one node of an extra-tree: one random threshold for each feature drawn.
 
 P. Geurts, D. Ernst and L. Wehenkel, "Extremely randomized trees", Machine Learning 63 (2006).
+
+Columns hold keys, integers in the order of the values (`presort.key_of`); missing values have the
+greatest. Adding one to every key, modulo 2^32, makes theirs the least.
 """
 
 import numpy as np
 
 from fastml._jit import kernel
-from fastml.kernels.forest_split import (
+from fastml.kernels.forest_score import (
     CONSTRAINED,
     CRITERION,
     IS_CLASS,
@@ -19,60 +22,61 @@ from fastml.kernels.forest_split import (
     pair_score,
     slots_score,
 )
+from fastml.kernels.presort import MISSING_KEY, key_below, value_of
 from fastml.kernels.rng import draw, next_float, next_uint64
+
+ABOVE = np.uint64(32)
+ONE = np.uint32(1)
+
+
+@kernel
+def key_range(keys, n):
+    """The least key, the greatest that is not missing, and whether any is."""
+    low = np.uint32(MISSING_KEY)
+    high = np.uint32(0)
+    above = np.uint32(0)
+    for i in range(n):
+        low = min(low, keys[i])
+        high = max(high, keys[i])
+        above = max(above, np.uint32(keys[i] + ONE))
+    return low, np.uint32(above - ONE), high == np.uint32(MISSING_KEY)
 
 
 @kernel(fast_math=True)
-def left_sums(values, stats, n, threshold):
-    """Weight, weighted target and number of the rows whose value is not above the threshold."""
+def left_sums(keys, weights, totals, n, cut, turn):
+    """Weight, weighted target and number of the rows whose key plus ``turn`` is at most ``cut``."""
     weight, total, count = 0.0, 0.0, 0
     for i in range(n):
-        goes_left = values[i] <= threshold
-        weight += stats[i, 0] if goes_left else 0.0
-        total += stats[i, 1] if goes_left else 0.0
+        goes_left = np.uint32(keys[i] + turn) <= cut
+        weight += weights[i] if goes_left else 0.0
+        total += totals[i] if goes_left else 0.0
         count += 1 if goes_left else 0
     return weight, total, count
 
 
 @kernel
 def search_random(
-    columns,
-    y,
-    offsets,
-    signs,
-    rules,
-    state,
-    features,
-    weights,
-    rows,
-    stats,
-    slots,
-    values,
-    least_weight,
-    lower,
-    upper,
+    frame, offsets, signs, rules, state, features, rows, scratch, least_weight, lower, upper
 ):
-    """Best of the random splits of a node: on pairs if there are ``signs``, else on slots.
-
-    ``columns`` holds the features by rows of the array: a node reads few of them.
-    Scratch: ``stats`` (rows, 2), ``slots`` (3, slots), ``values`` (rows,).
-    """
+    """Best of the random splits of a node: on pairs if there are ``signs``, else on slots."""
+    columns, y, weights = frame.columns, frame.y, frame.weights
+    keys, own_weights, totals = scratch.keys, scratch.weights, scratch.totals
     n = rows.shape[0]
     best = leaf_split()
     is_class, criterion = rules[IS_CLASS], rules[CRITERION]
-    node, left, right = slots[0], slots[1], slots[2]
+    node, left, right = scratch.slots[0], scratch.slots[1], scratch.slots[2]
     n_slots = node.shape[0]
     differ = False
     weight = 0.0
     total = 0.0
     undivided = 0.0
     if signs is not None:
-        y_first = y[rows[0], 0]
+        y_first = y[0, rows[0]]
         for i in range(n):
             w = weights[rows[i]]
-            target = y[rows[i], 0]
-            stats[i, 0] = w
-            stats[i, 1] = w * target
+            target = y[0, rows[i]]
+            own_weights[i] = w
+            totals[i] = w * target
             weight += w
             total += w * target
             differ |= target != y_first
@@ -81,11 +85,11 @@ def search_random(
         for k in range(n_slots):
             node[k] = 0.0
         for i in range(n):
-            stats[i, 0] = weights[rows[i]]
-            add_row(node, weights[rows[i]], y, rows[i], offsets, is_class)
+            own_weights[i] = weights[rows[i]]
+            add_row(node, own_weights[i], y, rows[i], offsets, is_class)
             if not differ:
-                for o in range(y.shape[1]):
-                    differ |= y[rows[i], o] != y[rows[0], o]
+                for o in range(y.shape[0]):
+                    differ |= y[o, rows[i]] != y[o, rows[0]]
         weight = node[0]
         undivided = slots_score(node, offsets, is_class, criterion)
     if not differ or weight < 2.0 * least_weight or undivided == WORST:
@@ -97,45 +101,39 @@ def search_random(
             break
         feature = np.intp(draw(state, features, drawn))
 
-        column = columns[feature]
-        low = np.float32(np.inf)
-        high = np.float32(-np.inf)
-        n_missing = 0
         for i in range(n):
-            value = column[rows[i]]
-            values[i] = value
-            low = value if value < low else low
-            high = value if value > high else high
-            n_missing += value != value
-        if not low < high and (n_missing == 0 or n_missing == n):
+            keys[i] = columns[feature, rows[i]]
+        low, high, any_missing = key_range(keys, n)
+        if low == high if not any_missing else low == np.uint32(MISSING_KEY):
             continue
         any_varies = True
-        missing_left = np.intp(2)
-        if n_missing > 0:
-            missing_left = np.intp(next_uint64(state) & np.uint64(1))
         threshold = np.inf  # missing values against the others
+        missing_left = np.intp(0)
         if low < high:
-            step = next_float(state) * (np.float64(high) - np.float64(low))
-            threshold = np.float64(low) + step
-            if threshold >= high:
-                threshold = np.float64(low)
-        else:
-            missing_left = np.intp(0)
-        if missing_left == 1:  # otherwise NaN, never below a threshold, goes right by itself
-            for i in range(n):
-                values[i] = np.float32(-np.inf) if values[i] != values[i] else values[i]
+            least = np.float64(value_of(np.uint64(low) << ABOVE))
+            greatest = np.float64(value_of(np.uint64(high) << ABOVE))
+            threshold = least + next_float(state) * (greatest - least)
+            if threshold >= greatest:
+                threshold = least
+            missing_left = np.intp(2)
+            if any_missing:
+                missing_left = np.intp(next_uint64(state) & np.uint64(1))
+        cut = np.uint32(key_below(threshold))
+        turn = np.uint32(missing_left == 1)
 
         left_weight = 0.0
         left_total = 0.0
         n_left = 0
         if signs is not None:
-            left_weight, left_total, n_left = left_sums(values, stats, n, threshold)
+            left_weight, left_total, n_left = left_sums(
+                keys, own_weights, totals, n, np.uint32(cut + turn), turn
+            )
         if offsets is not None:
             for k in range(n_slots):
                 left[k] = 0.0
             for i in range(n):
-                if values[i] <= threshold:
-                    add_row(left, stats[i, 0], y, rows[i], offsets, is_class)
+                if np.uint32(keys[i] + turn) <= np.uint32(cut + turn):
+                    add_row(left, own_weights[i], y, rows[i], offsets, is_class)
                     n_left += 1
             for k in range(n_slots):
                 right[k] = node[k] - left[k]
@@ -161,5 +159,5 @@ def search_random(
             score += slots_score(right, offsets, is_class, criterion)
         if not score > best.score or score < 0.5 * WORST:
             continue
-        best = Split(score, undivided, feature, np.intp(0), threshold, missing_left, means)
+        best = Split(score, undivided, feature, np.intp(cut), threshold, missing_left, means)
     return best

@@ -26,6 +26,15 @@ def key_of(value):
 
 
 @kernel
+def key_below(threshold):
+    """Key of the greatest float32 that is not above a float64."""
+    nearest = np.float32(threshold)
+    if np.float64(nearest) > threshold:
+        return key_of(nearest) - np.uint64(1)
+    return key_of(nearest)
+
+
+@kernel
 def value_of(entry):
     """The float32 of an entry."""
     key = np.uint32(entry >> np.uint64(32))

@@ -10,7 +10,7 @@ left reads a second copy of the columns, where they have the least.
 import numpy as np
 
 from fastml._jit import kernel
-from fastml.kernels.presort import MISSING_KEY, key_of
+from fastml.kernels.presort import MISSING_KEY, key_below, key_of
 from fastml.kernels.tree_nodes import FEATURE, LEAF, MISSING_LEFT
 
 COLUMN_SHIFT = np.uint64(32)
@@ -47,13 +47,11 @@ def pack_tree(nodes, n_columns, missing, shift, words, order):
         if feature == LEAF:
             words[k] = np.uint64(MISSING_KEY) | (np.uint64(k) << shift)
             continue
-        threshold = np.float32(nodes[node]["threshold"])
-        if np.float64(threshold) > nodes[node]["threshold"]:  # no float32 lies between
-            threshold = np.nextafter(threshold, np.float32(-np.inf))
+        cut = key_below(nodes[node]["threshold"])
         column = feature & FEATURE
         if missing and (feature & MISSING_LEFT) != 0:
             column += n_columns
-        words[k] = key_of(threshold) | (np.uint64(column) << COLUMN_SHIFT) | (np.uint64(n) << shift)
+        words[k] = cut | (np.uint64(column) << COLUMN_SHIFT) | (np.uint64(n) << shift)
         order[n], order[n + 1] = node + 1, nodes[node]["right"]
         n += 2
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from fastml.ensemble._forest_codes import MAX_BINS, encode
-from fastml.kernels.forest_codes import assign_codes
+from fastml.kernels.forest_codes import assign_codes, assign_keys
 
 # With JIT off, NumPy scalars warn where compiled code wraps round as it should.
 pytestmark = pytest.mark.filterwarnings("ignore:(overflow|invalid|divide):RuntimeWarning")
@@ -21,9 +21,18 @@ def test_codes(n_cuts):
         padded[f, : len(c)] = c
     X = np.concatenate([rng.normal(size=(30, 2)), np.column_stack([cuts[0], cuts[0]])])
     X = np.concatenate([X, np.full((1, 2), np.nan)]).astype(np.float32)
-    codes = np.empty(X.shape, np.int32)
-    assign_codes(X, padded, np.array([n_cuts, 1]), codes, 7, n_threads=1)
-    np.testing.assert_array_equal(codes, naive.forest_codes(X, cuts))
+    codes = np.empty(X.shape[::-1], np.uint32)
+    assign_codes(X, padded, np.array([n_cuts, 1]), codes, n_threads=1)
+    np.testing.assert_array_equal(codes.T, naive.forest_codes(X, cuts))
+
+
+@pytest.mark.small
+def test_keys_order_as_values_do():
+    X = np.array([[0.5, np.nan], [-0.0, 3.0], [0.0, -2.0]], np.float32)
+    keys = np.empty((2, 3), np.uint32)
+    assign_keys(X, keys, n_threads=1)
+    assert keys[0, 0] > keys[0, 1] == keys[0, 2]
+    assert keys[1, 0] > keys[1, 1] > keys[1, 2]
 
 
 @pytest.mark.small
@@ -34,14 +43,14 @@ def test_encode_keeps_order_and_bounds(exact):
         [rng.normal(size=900), rng.integers(5, size=900), np.ones(900), np.full(900, np.nan)]
     ).astype(np.float32)
     X[:50, 0] = np.nan
-    c = encode(X, exact, 1)
-    assert c.codes.dtype == (np.int32 if exact else np.uint8)
+    columns, c = encode(X, exact, 1)
+    assert columns.dtype == (np.uint32 if exact else np.uint8)
     assert list(c.n_codes[1:]) == [5, 1, 1]
     assert c.n_codes[0] == (850 if exact else MAX_BINS)
     for f in range(3):
         known = ~np.isnan(X[:, f])
-        code = c.codes[known, f].astype(int)
+        code = columns[f, known].astype(int)
         assert (c.low[f][code] <= X[known, f]).all()
         assert (X[known, f] <= c.high[f][code]).all()
-        assert (c.codes[~known, f] == c.n_codes[f]).all()
+        assert (columns[f, ~known] == c.n_codes[f]).all()
     assert (c.low[0][1 : c.n_codes[0]] > c.high[0][: c.n_codes[0] - 1]).all()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fastml.ensemble._forest_growth import LARGEST, Grower, TreeRules
-from fastml.kernels.forest_grow import divide, preorder, push
+from fastml.kernels.forest_grow import LEFT, RIGHT, divide, preorder, push
 from fastml.kernels.heap import _sift_down
 from fastml.kernels.tree_nodes import LEAF, MISSING_LEFT
 
@@ -119,6 +119,21 @@ def test_leaves_hold_their_rows(kind, random):
                 assert impurities[number] == pytest.approx(spread, abs=1e-12)
 
 
+@pytest.mark.parametrize("random", [False, True])
+def test_subtrees_in_frames_of_their_own(random):
+    """With so many rows the top of the tree is grown where the data lie."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30_000, 4)).astype(np.float32)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    Y = (np.nan_to_num(X[:, :1]) + rng.normal(size=(30_000, 1)) > 0).astype(float)
+    nodes, samples, *_, rows = grow(X, Y, [2], "gini", random=random, splitter="hist")[0]
+    assert len(nodes) > 5000
+    is_leaf = np.flatnonzero(nodes["feature"] == LEAF)
+    expected = np.empty(30_000, int)
+    expected[rows] = np.repeat(is_leaf, samples)
+    np.testing.assert_array_equal(leaves_of(nodes, X[::30]), expected[::30])
+
+
 @pytest.mark.small
 @pytest.mark.parametrize("random", [False, True])
 def test_rules(random):
@@ -185,13 +200,14 @@ def test_pieces():
         taken.append(gains[0])
         _sift_down(gains, ids, size, gains[size], ids[size])
     assert taken == sorted(order, reverse=True)
-    rows = np.array([4, 1, 3, 0, 2], np.int32)
-    codes = np.array([[0], [5], [2], [9], [1]], np.uint8)
-    n_left = divide(codes, None, rows, np.empty(5, np.int32), 0, 2, 9, 0.0, 1)
-    assert n_left == 4
-    assert list(rows) == [4, 3, 0, 2, 1]
-    work = np.full((3, 8), -1, np.int32)
-    work[0, 5], work[0, 6] = 2, 1
+    column = np.array([0, 5, 2, 9, 1], np.uint8)
+    for missing_left, expected in ((1, [4, 3, 0, 2, 1]), (0, [4, 0, 2, 1, 3])):
+        rows = np.array([4, 1, 3, 0, 2], np.uint32)
+        n_left = divide(column, rows, np.empty(5, np.uint32), 2, 9, missing_left)
+        assert n_left == 3 + missing_left
+        assert list(rows) == expected
+    work = np.full((3, 7), -1, np.int32)
+    work[0, LEFT], work[0, RIGHT] = 2, 1
     order, parents = np.empty(3, np.int64), np.empty(3, np.int64)
     assert preorder(work, order, parents) == 3
     assert list(order) == [0, 2, 1]

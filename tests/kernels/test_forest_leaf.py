@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fastml.kernels.forest_leaf import leaf_of
-from fastml.kernels.forest_split import CRITERION, IS_CLASS, N_RULES, POISSON
+from fastml.kernels.forest_score import CRITERION, IS_CLASS, N_RULES, POISSON
 
 # With JIT off, NumPy scalars warn where compiled code wraps round as it should.
 pytestmark = pytest.mark.filterwarnings("ignore:(overflow|invalid|divide):RuntimeWarning")
@@ -14,11 +14,11 @@ def leaf(y, *, offsets=None, is_class=False, poisson=False, columns=1, bounds=(-
     rules = np.zeros(N_RULES, np.int64)
     rules[IS_CLASS] = is_class
     rules[CRITERION] = POISSON if poisson else 0
-    y = np.asarray(y, dtype=float)
+    y = np.ascontiguousarray(np.asarray(y, dtype=float).T)
     weights = np.array([1.0, 2.0, 1.0])
     values = np.empty(columns)
     slots = np.empty(1 if offsets is None else offsets[-1])
-    rows = np.arange(3, dtype=np.int32)
+    rows = np.arange(3, dtype=np.uint32)
     return *leaf_of(y, offsets, rules, weights, rows, slots, *bounds, values), values
 
 

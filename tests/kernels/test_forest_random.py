@@ -4,8 +4,11 @@ import naive
 import numpy as np
 import pytest
 
-from fastml.kernels import forest_split as k
-from fastml.kernels.forest_random import left_sums, search_random
+from fastml.kernels import forest_score as k
+from fastml.kernels.forest_codes import assign_keys
+from fastml.kernels.forest_frame import Frame, new_scratch
+from fastml.kernels.forest_random import key_range, left_sums, search_random
+from fastml.kernels.presort import MISSING_KEY
 
 # With JIT off, NumPy scalars warn where compiled code wraps round as it should.
 pytestmark = pytest.mark.filterwarnings("ignore:(overflow|invalid|divide):RuntimeWarning")
@@ -19,11 +22,13 @@ def search(X, Y, weights, *, n_classes=None, seed=1, min_leaf=1, signs=None, lea
     rules[[k.IS_CLASS, k.CONSTRAINED]] = n_classes is not None, signs is not None
     offsets = np.cumsum([1, *(n_classes or [1] * Y.shape[1])])
     given = np.zeros(d, np.int8) if signs is None else signs
+    keys = np.empty((d, n), np.uint32)
+    assign_keys(X, keys, n_threads=1)
     return search_random(
-        np.ascontiguousarray(X.T), Y, None if pair else offsets, given if pair else None, rules,
-        np.array([seed], np.uint64), np.arange(d, dtype=np.int32), weights,
-        np.arange(n, dtype=np.int32), np.empty((n, 2)), np.empty((3, offsets[-1])),
-        np.empty(n, np.float32), least, -np.inf, np.inf,
+        Frame(keys, np.ascontiguousarray(Y.T), weights), None if pair else offsets,
+        given if pair else None, rules, np.array([seed], np.uint64), np.arange(d),
+        np.arange(n, dtype=np.uint32), new_scratch(n, offsets[-1], 1, False), least, -np.inf,
+        np.inf,
     )  # fmt: skip
 
 
@@ -87,8 +92,18 @@ def test_degenerate():
 @pytest.mark.parametrize("n", [0, 1, 7, 40])
 def test_sums_of_the_left(n):
     rng = np.random.default_rng(n)
-    values = rng.normal(size=n).astype(np.float32)
-    values[1::5] = np.nan
-    stats = rng.integers(0, 4, (n, 2)).astype(float)
-    left = values <= 0.25
-    assert left_sums(values, stats, n, 0.25) == (*stats[left].sum(axis=0), left.sum())
+    keys = rng.integers(0, 9, n).astype(np.uint32)
+    keys[1::5] = MISSING_KEY
+    weights, totals = rng.integers(0, 4, (2, n)).astype(float)
+    for turn in (0, 1):  # one more than the greatest key is the least
+        left = (keys <= 4) | ((keys == MISSING_KEY) & (turn == 1))
+        found = left_sums(keys, weights, totals, n, np.uint32(4 + turn), np.uint32(turn))
+        assert found == (weights[left].sum(), totals[left].sum(), left.sum())
+
+
+@pytest.mark.small
+def test_range_of_keys():
+    keys = np.array([7, 3, MISSING_KEY, 5], np.uint32)
+    assert key_range(keys, 2) == (3, 7, False)
+    assert key_range(keys, 4) == (3, 7, True)
+    assert key_range(keys[2:], 1)[0] == MISSING_KEY

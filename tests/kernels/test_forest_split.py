@@ -5,16 +5,18 @@ import numpy as np
 import pytest
 
 from fastml.ensemble._forest_codes import encode
+from fastml.kernels import forest_score as score
 from fastml.kernels import forest_split as k
+from fastml.kernels.forest_frame import Frame, new_scratch
 
 # With JIT off, NumPy scalars warn where compiled code wraps round as it should.
 pytestmark = pytest.mark.filterwarnings("ignore:(overflow|invalid|divide):RuntimeWarning")
 
 CODES = {
-    "squared": k.SQUARED,
-    "entropy": k.ENTROPY,
-    "poisson": k.POISSON,
-    "error": k.ERROR,
+    "squared": score.SQUARED,
+    "entropy": score.ENTROPY,
+    "poisson": score.POISSON,
+    "error": score.ERROR,
 }
 
 
@@ -26,41 +28,40 @@ def problem(n, d=3, seed=0, missing=0.0, distinct=6):
 
 
 def rules(criterion, *, is_class, d, min_leaf=1, constrained=False):
-    out = np.zeros(k.N_RULES, np.int64)
-    out[[k.MAX_DEPTH, k.MIN_SPLIT, k.MIN_LEAF, k.MAX_FEATURES]] = 9, 2, min_leaf, d
-    out[[k.CRITERION, k.IS_CLASS, k.CONSTRAINED]] = CODES[criterion], is_class, constrained
+    out = np.zeros(score.N_RULES, np.int64)
+    out[[score.MAX_DEPTH, score.MIN_SPLIT, score.MIN_LEAF, score.MAX_FEATURES]] = 9, 2, min_leaf, d
+    out[[score.CRITERION, score.IS_CLASS, score.CONSTRAINED]] = (
+        CODES[criterion],
+        is_class,
+        constrained,
+    )
     return out
 
 
-def scratch(n, d, n_codes, n_slots):
-    largest = int(n_codes.max()) + 1
-    return {
-        "state": np.array([7], np.uint64),
-        "features": np.arange(d, dtype=np.int32),
-        "rows": np.arange(n, dtype=np.int32),
-        "hist": np.zeros((largest, n_slots)),
-        "counts": np.zeros(largest, np.int32),
-        "bits": np.zeros((largest >> 6) + 1, np.uint64),
-        "upper_bits": np.zeros((largest >> 12) + 1, np.uint64),
-        "occupied": np.empty(largest, np.int32),
-    }
+def working(n, d, codes, n_slots):
+    """State of the generator, features, rows and scratch of a search."""
+    scratch = new_scratch(n, n_slots, int(codes.n_codes.max()) + 1, True)
+    return np.array([7], np.uint64), np.arange(d), np.arange(n, dtype=np.uint32), scratch
 
 
 def pairs(X, y, weights, criterion, *, is_class, min_leaf=1, least=0.0, signs=None, exact=True):
     n, d = X.shape
-    c = encode(X, exact, 1)
-    s = scratch(n, d, c.n_codes, 2)
+    columns, codes = encode(X, exact, 1)
+    *given, scratch = working(n, d, codes, 2)
     constrained = signs is not None
     split = k.search_pairs(
-        c.codes, c.n_codes, c.low, c.high, y.astype(float).reshape(-1, 1),
+        Frame(columns, y.astype(float).reshape(1, -1), weights), codes,
         np.zeros(d, np.int8) if signs is None else signs,
         rules(criterion, is_class=is_class, d=d, min_leaf=min_leaf, constrained=constrained),
-        s["state"], s["features"], weights, s["rows"], np.empty((n, 2)), s["hist"], s["counts"],
-        s["bits"], s["upper_bits"], s["occupied"], least, -np.inf, np.inf,
+        *given, scratch, least, -np.inf, np.inf,
     )  # fmt: skip
-    for name in ("hist", "counts", "bits", "upper_bits"):
-        assert not s[name].any(), f"{name} is left dirty"
+    assert_clean(scratch)
     return split
+
+
+def assert_clean(scratch):
+    for name in ("hist", "counts", "bits", "upper_bits"):
+        assert not getattr(scratch, name).any(), f"{name} is left dirty"
 
 
 def sides(split, X):
@@ -70,7 +71,7 @@ def sides(split, X):
 
 def check(split, X, Y, weights, criterion, n_classes, expected):
     if not np.isfinite(expected):
-        assert split.score == k.INVALID
+        assert split.score == score.INVALID
         return
     assert split.score == pytest.approx(expected, rel=1e-9, abs=1e-9)
     left = sides(split, X)
@@ -98,7 +99,7 @@ def test_pairs_of_two_classes(criterion, size, missing):
         expected = naive.best_forest_split(X, Y, weights, criterion, [2], min_leaf, least)
         if criterion == "squared":  # of class 1 alone: score(2 classes) = 2 score + constant
             if not np.isfinite(expected):
-                assert split.score == k.INVALID
+                assert split.score == score.INVALID
                 continue
             gain = expected - naive.forest_score(weights, Y, "squared", [2])
             assert 2.0 * (split.score - split.undivided) == pytest.approx(gain, abs=1e-9)
@@ -145,38 +146,28 @@ def test_slots(kind, missing):
     }[kind].astype(float)
     n_classes = {"classes": [3], "two outputs": [3, 2], "regression": [1, 1]}[kind]
     offsets = np.cumsum([1, *n_classes])
-    c = encode(X, True, 1)
+    columns, codes = encode(X, True, 1)
+    frame = Frame(columns, np.ascontiguousarray(Y.T), weights)
     for criterion in ("squared", "entropy", "error") if is_class else ("squared", "poisson"):
         for min_leaf in (1, 4):
-            s = scratch(30, 3, c.n_codes, offsets[-1])
-            split = k.search_slots(
-                c.codes, c.n_codes, c.low, c.high, Y, offsets,
-                rules(criterion, is_class=is_class, d=3, min_leaf=min_leaf), s["state"],
-                s["features"], weights, s["rows"], np.empty((3, offsets[-1])), s["hist"],
-                s["counts"], s["bits"], s["upper_bits"], s["occupied"], 0.0,
-            )  # fmt: skip
+            *given, scratch = working(30, 3, codes, offsets[-1])
+            own = rules(criterion, is_class=is_class, d=3, min_leaf=min_leaf)
+            split = k.search_slots(frame, codes, offsets, own, *given, scratch, 0.0)
             of = n_classes if is_class else None
             expected = naive.best_forest_split(X, Y, weights, criterion, of, min_leaf)
             check(split, X, Y, weights, criterion, of, expected)
-            assert not s["hist"].any()
+            assert_clean(scratch)
 
 
 @pytest.mark.small
 def test_leaves():
     X, y, weights = problem(8)
     same = np.ones(8)
-    assert pairs(X, same, weights, "squared", is_class=False).score == k.INVALID
-    assert pairs(np.ones_like(X), y, weights, "squared", is_class=False).score == k.INVALID
-    assert pairs(X, np.zeros(8), weights, "poisson", is_class=False).score == k.INVALID
+    assert pairs(X, same, weights, "squared", is_class=False).score == score.INVALID
+    assert pairs(np.ones_like(X), y, weights, "squared", is_class=False).score == score.INVALID
+    assert pairs(X, np.zeros(8), weights, "poisson", is_class=False).score == score.INVALID
     heavy = pairs(X, y, weights, "squared", is_class=False, least=weights.sum())
-    assert heavy.score == k.INVALID
-
-
-@pytest.mark.small
-def test_lowest_bit():
-    for bit in range(64):
-        assert k.lowest_bit(np.uint64(1 << bit)) == bit
-        assert k.lowest_bit(np.uint64((1 << bit) | (1 << 63))) == bit
+    assert heavy.score == score.INVALID
 
 
 @pytest.mark.small
@@ -189,13 +180,32 @@ def test_bins_of_many_values():
 
 
 @pytest.mark.small
-@pytest.mark.parametrize("codes", [[], [0], [63, 64], [5000, 4095, 4096, 0, 5000]])
-def test_a_set_of_codes(codes):
-    bits, upper_bits = np.zeros(80, np.uint64), np.zeros(2, np.uint64)
-    for code in codes:
-        k.note_code(bits, upper_bits, np.intp(code))
-    found = np.full(8, -1, np.int64)
-    n = k.take_codes(bits, upper_bits, 5000, found)
-    assert found[:n].tolist() == sorted(set(codes))
-    assert not bits.any()
-    assert not upper_bits.any()
+def test_sums_up_to_each_code():
+    rng = np.random.default_rng(0)
+    column, rows = rng.integers(0, 9, 20).astype(np.uint8), np.arange(3, 20, dtype=np.uint32)
+    weights, totals = rng.integers(1, 4, (2, 17)).astype(float)
+    hist = np.zeros((10, 2))
+    k.add_pairs(column, rows, weights, totals, hist)
+    own = column[rows]
+    expected = np.array([[w[own == c].sum() for w in (weights, totals)] for c in range(10)])
+    np.testing.assert_array_equal(hist, expected)
+    present = np.unique(own)
+    listed, found, sums = present.astype(np.int32), np.empty(11, np.int32), np.empty((4, 11))
+    again = hist.copy()
+    assert k.sum_all(hist, 10, found, sums[0], sums[1]) == len(present)
+    k.sum_listed(again, listed, len(present), sums[2], sums[3])
+    np.testing.assert_array_equal(found[: len(present)], present)
+    for two in (sums[:2], sums[2:]):
+        np.testing.assert_array_equal(two[:, : len(present)], expected[present].cumsum(axis=0).T)
+    assert not hist.any()
+    assert not again.any()
+
+
+@pytest.mark.small
+def test_scores_of_cuts():
+    weights, totals = np.array([1.0, 3.0, 4.0]), np.array([2.0, -1.0, 0.5])
+    scores = np.empty(3)
+    k.squared_scores(weights, totals, 3, 0.5, 1.0, 9.0, 3.0, scores)
+    left_weight, left_total = weights + 0.5, totals + 1.0
+    expected = left_total**2 / left_weight + (3.0 - left_total) ** 2 / (9.0 - left_weight)
+    np.testing.assert_allclose(scores, expected)

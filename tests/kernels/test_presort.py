@@ -1,9 +1,19 @@
 import numpy as np
 import pytest
 
-from fastml.kernels.presort import MISSING_KEY, key_of, sort_column, sort_entries, value_of
+from fastml.kernels.presort import (
+    MISSING_KEY,
+    key_below,
+    key_of,
+    sort_column,
+    sort_entries,
+    value_of,
+)
 
-pytestmark = pytest.mark.small
+pytestmark = [
+    pytest.mark.small,
+    pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning"),  # with JIT off
+]
 SPECIAL = np.array([0.0, -0.0, 1.5, -1.5, 3e38, -3e38, 1e-45, -1e-45, np.nan], np.float32)
 
 
@@ -27,6 +37,17 @@ def test_keys_order_as_values_do():
     assert keys[-1] == MISSING_KEY
     order = np.argsort(keys[:-1], kind="stable")
     assert np.all(np.diff(SPECIAL[:-1][order]) >= 0)
+
+
+@pytest.mark.parametrize("threshold", [0.1, -0.1, 0.0, 1e-60, -1e-60, 1e39, -1e39, np.inf, 2.5])
+def test_key_below_a_threshold(threshold):
+    with np.errstate(over="ignore"):
+        values = np.append(SPECIAL[:-1], np.float32(threshold))
+    values = np.concatenate([values, np.nextafter(values, np.float32(np.inf))])
+    for value in values:
+        assert np.isnan(value) or (key_of(value) <= key_below(threshold)) == (
+            np.float64(value) <= threshold
+        )
 
 
 def test_sort_is_by_the_upper_half():

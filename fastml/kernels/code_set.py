@@ -1,0 +1,52 @@
+"""A set of small integers as a bitmap of two levels, read off in order."""
+
+import numpy as np
+
+from fastml._jit import kernel
+
+DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
+
+
+def _bit_positions():
+    table = np.zeros(64, dtype=np.uint8)
+    for bit in range(64):
+        table[((int(DE_BRUIJN) << bit) & 0xFFFFFFFFFFFFFFFF) >> 58] = bit
+    return table
+
+
+BIT_POSITION = _bit_positions()
+ONE = np.uint64(1)
+
+
+@kernel
+def lowest_bit(word):
+    """Position of the lowest set bit of a uint64 that is not zero."""
+    isolated = word & (~word + ONE)
+    return np.intp(BIT_POSITION[(isolated * DE_BRUIJN) >> np.uint64(58)])
+
+
+@kernel
+def note_code(bits, upper_bits, code):
+    """Put a code into the set: one bit of ``bits``, and one of ``upper_bits`` for its word."""
+    word = np.uint64(code) >> np.uint64(6)
+    bits[word] |= ONE << (np.uint64(code) & np.uint64(63))
+    upper_bits[word >> np.uint64(6)] |= ONE << (word & np.uint64(63))
+
+
+@kernel
+def take_codes(bits, upper_bits, largest, codes):
+    """The codes of the set, in order, into ``codes``; the set is empty afterwards."""
+    n = 0
+    for top in range((largest >> 12) + 1):
+        above = upper_bits[top]
+        upper_bits[top] = np.uint64(0)
+        while above != np.uint64(0):
+            word = 64 * top + lowest_bit(above)
+            above &= above - ONE
+            rest = bits[word]
+            bits[word] = np.uint64(0)
+            while rest != np.uint64(0):
+                codes[n] = 64 * word + lowest_bit(rest)
+                n += 1
+                rest &= rest - ONE
+    return n
