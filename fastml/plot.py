@@ -316,6 +316,10 @@ def dendrogram(tree, *, ax=None, **options):
                 "the tree has no heights: fit AgglomerativeClustering with compute_distances=True"
             )
         n = tree.n_leaves_
+        if len(tree.children_) < n - 1:
+            raise ValueError(
+                "the tree has no root: fit AgglomerativeClustering with compute_full_tree=True"
+            )
         sizes = np.ones(2 * n - 1)
         for step, pair in enumerate(tree.children_):
             sizes[n + step] = sizes[pair].sum()

@@ -1,5 +1,7 @@
 """linkage and AgglomerativeClustering against SciPy's and scikit-learn's."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.cluster.hierarchy as sch
@@ -8,7 +10,7 @@ from assertions import assert_bit_equal
 from scipy.spatial.distance import pdist
 from sklearn.neighbors import kneighbors_graph
 
-from fastml.cluster import AgglomerativeClustering, linkage, ward_tree
+from fastml.cluster import AgglomerativeClustering, linkage, linkage_tree, ward_tree
 
 METHODS = ["single", "complete", "average", "weighted", "ward", "centroid", "median"]
 
@@ -30,7 +32,9 @@ def test_linkage_is_scipys(method, condensed):
     assert sch.is_valid_linkage(Z)
 
 
-@pytest.mark.parametrize("metric", ["cityblock", "chebyshev", "cosine", "canberra", "correlation"])
+@pytest.mark.parametrize(
+    "metric", ["cityblock", "chebyshev", "cosine", "canberra", "correlation", "braycurtis"]
+)
 @pytest.mark.parametrize("method", ["single", "average"])
 def test_other_metrics(method, metric):
     X = rows(60)
@@ -49,6 +53,31 @@ def test_minkowski_and_callables():
         return abs(u[0] - v[0])
 
     np.testing.assert_allclose(linkage(X, "complete", gap), sch.linkage(X, "complete", gap))
+
+
+@pytest.mark.parametrize("method", ["single", "average"])
+@pytest.mark.parametrize(
+    ("metric", "parameters"),
+    [
+        ("euclidean", {"w": [1.0, 0.0, 2.0, 5.0]}),
+        ("minkowski", {"p": 3, "w": [1.0, 0.0, 2.0, 5.0]}),
+        ("seuclidean", {"V": [1.0, 2.0, 3.0, 4.0]}),
+        ("mahalanobis", {"VI": np.diag([1.0, 2.0, 3.0, 4.0])}),
+        ("jensenshannon", {}),
+    ],
+)
+def test_parameters_of_metrics_count(method, metric, parameters):
+    X = np.abs(rows(40))
+    expected = sch.linkage(pdist(X, metric, **parameters), method)
+    np.testing.assert_allclose(linkage(X, method, metric, **parameters), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_overflow_is_an_error(method):
+    X = rows(30)
+    np.testing.assert_allclose(linkage(1e140 * X, method)[:, 2], 1e140 * linkage(X, method)[:, 2])
+    with pytest.raises(ValueError, match="finite"):
+        linkage(1e200 * X, method)
 
 
 @pytest.mark.parametrize("method", ["single", "average", "ward"])
@@ -74,6 +103,9 @@ def test_optimal_ordering():
         (np.ones((2, 2, 2)), {}, "dimension"),
         (rows(5), {"method": "nearest"}, "unknown method"),
         (rows(5), {"method": "ward", "metric": "cityblock"}, "Euclidean"),
+        (rows(5), {"metric": "crowfly"}, "Unknown Distance Metric"),
+        (rows(5), {"metric": "haversine"}, "2 dimensions"),
+        (np.full(3, 1e200), {"method": "centroid"}, "finite"),
         (np.array([[0.0, np.nan], [1.0, 2.0]]), {}, "NaN"),
         (np.array([[1.0, 1.0], [1.0, 2.0]]), {"metric": "correlation"}, "finite"),
     ],
@@ -117,6 +149,33 @@ def test_precomputed_and_callable_metrics():
         np.testing.assert_array_equal(ours.labels_, D)
     with pytest.raises(ValueError, match="square"):
         AgglomerativeClustering(linkage="average", metric="precomputed").fit(X)
+
+
+@pytest.mark.parametrize("metric", ["cosine", "braycurtis", "sqeuclidean", "manhattan"])
+@pytest.mark.parametrize("link", ["average", "single"])
+def test_metrics_of_the_estimator_are_scikit_learns(link, metric):
+    ours, theirs = (
+        module(linkage=link, metric=metric, compute_distances=True).fit(rows(80))
+        for module in (AgglomerativeClustering, skc.AgglomerativeClustering)
+    )
+    np.testing.assert_array_equal(ours.children_, theirs.children_)
+    np.testing.assert_allclose(ours.distances_, theirs.distances_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("X", [np.full((30, 2), np.nan), 1e200 * rows(30, 2)])
+@pytest.mark.parametrize("connectivity", [None, np.ones((30, 30)).tolist()])
+@pytest.mark.parametrize("link", ["ward", "complete", "average", "single"])
+def test_trees_of_no_distances(X, connectivity, link):
+    tree = ward_tree if link == "ward" else partial(linkage_tree, linkage=link)
+    with pytest.raises(ValueError, match=r"finite|NaN"):
+        tree(X, connectivity=connectivity)
+
+
+@pytest.mark.parametrize("n_rows", [0, 1])
+def test_a_tree_needs_two_rows(n_rows):
+    for tree in (ward_tree, linkage_tree):
+        with pytest.raises(ValueError, match="two rows"):
+            tree(np.ones((n_rows, 2)))
 
 
 def test_ward_tree():

@@ -22,3 +22,12 @@ def test_estimator_and_matrix_draw_the_same_tree():
 def test_a_tree_without_heights_is_refused():
     with pytest.raises(ValueError, match="compute_distances"):
         dendrogram(AgglomerativeClustering().fit([[0.0], [1.0], [3.0]]))
+
+
+def test_a_tree_without_a_root_is_refused():
+    rows = np.arange(150.0)[:, None]
+    part = AgglomerativeClustering(
+        120, connectivity=np.ones((150, 150)), compute_full_tree=False, compute_distances=True
+    ).fit(rows)
+    with pytest.raises(ValueError, match="compute_full_tree"):
+        dendrogram(part)

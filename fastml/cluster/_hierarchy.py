@@ -7,26 +7,24 @@ from heapq import heappush, heappushpop
 from numbers import Integral, Real
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, validate_params
 from sklearn.utils.validation import check_memory, validate_data
 
-from fastml._registry import METRICS
+from fastml._registry import METRICS, TREE_METRICS
+from fastml.cluster._connected_merges import graph_tree
 from fastml.cluster._linkage import (
-    METHODS,
     check_finite,
     linkage_matrix,
     linkage_of_rows,
     merge_by_matrix,
+    metric_of_rows,
 )
 from fastml.kernels import connected_merges as graph
 
 LINKAGES = ("ward", "complete", "average", "single")
 METRIC_NAMES = {*METRICS, "precomputed"}
-NEIGHBOURS_PER_CALL = 500_000
-"""New neighbours of merged nodes between two chances for Ctrl-C, less than a second."""
 
 
 @validate_params(
@@ -84,6 +82,7 @@ def linkage_tree(
     linkage="complete",
     affinity="euclidean",
     return_distance=False,
+    *,
     n_jobs=None,
 ):
     """Hierarchy by complete, average or single linkage, on all pairs or on the edges of a graph.
@@ -131,7 +130,7 @@ def _tree(X, linkage, affinity, connectivity, n_clusters, return_distance, n_job
     if isinstance(affinity, str) and affinity == "cosine" and (~X.any(axis=1)).any():
         raise ValueError("Cosine affinity cannot be used when X contains zero vectors")
     if connectivity is not None:
-        return _graph_tree(X, linkage, affinity, connectivity, n_clusters, return_distance)
+        return graph_tree(X, linkage, affinity, connectivity, n_clusters, return_distance)
     if n_clusters is not None:
         warnings.warn(
             "Partial build of the tree is implemented only for structured clustering (i.e. with "
@@ -140,6 +139,8 @@ def _tree(X, linkage, affinity, connectivity, n_clusters, return_distance, n_job
             stacklevel=3,
         )
     n = X.shape[0]
+    if n < 2:
+        raise ValueError(f"a tree needs at least two rows, got {n}")
     if callable(affinity) or affinity == "precomputed":
         D = affinity(X) if callable(affinity) else X
         if D.shape[0] != D.shape[1]:
@@ -149,147 +150,13 @@ def _tree(X, linkage, affinity, connectivity, n_clusters, return_distance, n_job
         check_finite(D)
         Z = linkage_matrix(*merge_by_matrix(D, n, linkage), linkage)
     else:
-        # scikit-learn leaves the pairs of single linkage as the spanning tree has them.
-        Z = linkage_of_rows(X, linkage, affinity, n_jobs, smaller_first=linkage != "single")
+        # scikit-learn has a spanning tree of its own for single linkage, with the formulas of its
+        # trees, and leaves the pairs as that has them.
+        own = linkage == "single" and affinity in TREE_METRICS and affinity != "sqeuclidean"
+        metric = metric_of_rows(affinity, {}, X, TREE_METRICS if own else METRICS)
+        Z = linkage_of_rows(X, linkage, metric, n_jobs, smaller_first=not own)
     found = Z[:, :2].astype(np.intp), 1, n, None
     return (*found, Z[:, 2]) if return_distance else found
-
-
-def _graph_tree(X, linkage, affinity, connectivity, n_clusters, return_distance):
-    n = X.shape[0]
-    edges, n_components = _complete_graph(X, connectivity, affinity)
-    if n_clusters is not None and n_clusters > n:
-        raise ValueError(
-            f"Cannot provide more clusters than samples. {n_clusters} n_clusters was asked, "
-            f"and there are {n} samples."
-        )
-    n_nodes = 2 * n - (1 if n_clusters is None else n_clusters)
-    edges = edges.tocoo()
-    keep = edges.row != edges.col
-    rows, cols = edges.row[keep].astype(np.intp), edges.col[keep].astype(np.intp)
-    order = np.lexsort((cols, rows))
-    rows, cols = rows[order], cols[order]
-    sums = np.empty((0, 0))
-    distance = np.zeros(rows.shape[0])
-    if linkage == "ward":
-        sums = np.zeros((n_nodes, X.shape[1]))
-        sums[:n] = X
-    elif isinstance(affinity, str) and affinity == "precomputed":
-        distance = np.array(X[rows, cols], dtype=np.float64)
-    else:
-        distance = _paired(X, rows, cols, affinity)
-    if linkage == "single":
-        return _single_graph_tree(
-            n, n_nodes, n_clusters, rows, cols, distance, n_components, return_distance
-        )
-    tree = _merge_along_edges(METHODS[linkage], n, n_nodes, rows, cols, distance, sums)
-    found = tree.children, n_components, n, tree.parent
-    if not return_distance:
-        return found
-    return (*found, np.sqrt(2.0 * tree.heights) if linkage == "ward" else tree.heights)
-
-
-def _merge_along_edges(method, n, n_nodes, rows, cols, distance, sums) -> graph.Tree:
-    """Allocate, and give the kernel more room and the user a chance for Ctrl-C now and then."""
-    n_edges = rows.shape[0]
-    nodes = graph.Nodes(
-        np.ones(n_nodes),
-        sums,
-        np.ones(n_nodes, dtype=np.bool_),
-        np.full(n_nodes + 1, -1, dtype=np.intp),
-        np.zeros(n_nodes, dtype=np.intp),
-        np.empty(n_nodes, dtype=np.intp),
-        np.empty(n_nodes),
-    )
-    first = np.full(n_nodes, -1, dtype=np.intp)
-    lists = graph.Neighbours(first, np.full(n_edges, -1, dtype=np.intp), cols, distance)
-    candidates = graph.Candidates(
-        np.empty(n_edges), np.empty((n_edges, 2), dtype=np.intp), np.empty(n_edges, dtype=np.intp)
-    )
-    tree = graph.Tree(
-        np.empty((n_nodes - n, 2), dtype=np.intp),
-        np.empty(n_nodes - n),
-        np.arange(n_nodes, dtype=np.intp),
-    )
-    counts = np.array([n, 0, 0, 0])
-    graph.start_merges(method, rows, nodes, lists, candidates, counts)
-    status = graph.MORE_ROOM
-    while status != graph.FINISHED:
-        if status == graph.MORE_ROOM:
-            live = 2 * n - counts[graph.NODES]
-            room = 2 * (counts[graph.ENTRIES] + 2 * live)
-            lists = graph.Neighbours(first, *(_grown(array, room) for array in lists[1:]))
-            room = 2 * (counts[graph.CANDIDATES] + live)
-            candidates = graph.Candidates(*(_grown(array, room) for array in candidates))
-        status = graph.merge_some(
-            method, n, NEIGHBOURS_PER_CALL, nodes, lists, candidates, counts, tree
-        )
-    return tree
-
-
-def _grown(array, size):
-    larger = np.empty((size, *array.shape[1:]), dtype=array.dtype)
-    larger[: array.shape[0]] = array
-    return larger
-
-
-def _complete_graph(X, connectivity, affinity):
-    """The graph made symmetric, with an edge between the nearest points of its components."""
-    from scipy.sparse.csgraph import connected_components
-
-    n = X.shape[0]
-    if connectivity.shape != (n, n):
-        raise ValueError(
-            f"Wrong shape for connectivity matrix: {connectivity.shape} when X is {X.shape}"
-        )
-    edges = connectivity + connectivity.T
-    if not sparse.issparse(edges):
-        edges = sparse.csr_array(edges)
-    edges = edges.tolil()
-    n_components, labels = connected_components(edges)
-    if n_components > 1:
-        from sklearn.utils.graph import _fix_connected_components
-
-        warnings.warn(
-            f"the number of connected components of the connectivity matrix is {n_components} > 1. "
-            "Completing it to avoid stopping the tree early.",
-            stacklevel=4,
-        )
-        edges = _fix_connected_components(
-            X=X,
-            graph=edges,
-            n_connected_components=n_components,
-            component_labels=labels,
-            metric=affinity,
-            mode="connectivity",
-        )
-    return edges, int(n_components)
-
-
-def _paired(X, rows, cols, metric):
-    """Distances of given pairs of rows."""
-    from sklearn.metrics.pairwise import paired_distances
-
-    return np.ascontiguousarray(paired_distances(X[rows], X[cols], metric=metric), np.float64)
-
-
-def _single_graph_tree(n, n_nodes, n_clusters, rows, cols, distance, n_components, with_distance):
-    from scipy.sparse.csgraph import minimum_spanning_tree
-
-    # The graph routines take a stored zero for no edge at all.
-    nothing = np.finfo(np.float64).eps
-    distance = np.where(distance == 0, nothing, distance)
-    tree = minimum_spanning_tree(sparse.csr_array((distance, (rows, cols)), shape=(n, n))).tocoo()
-    heights = np.where(tree.data == nothing, 0.0, tree.data)
-    Z = linkage_matrix(
-        np.column_stack([tree.row, tree.col]), heights, "single", smaller_first=False
-    )
-    children = Z[:, :2].astype(np.intp)
-    parent = np.arange(n_nodes, dtype=np.intp)
-    for node, pair in enumerate(children[: n_nodes - n], n):
-        parent[pair[pair < n_nodes]] = node
-    found = children, n_components, n, parent
-    return (*found, Z[:, 2]) if with_distance else found
 
 
 def cut_tree(n_clusters, children, n_leaves):

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fastml._registry import lookup
+from fastml._registry import METRICS, lookup
 from fastml._threads import chunk_rows, effective_n_threads
 from fastml._validation import kernel_view
 from fastml.kernels import linkage as agglomeration
 from fastml.kernels import mst, ward_chain
 from fastml.kernels.metrics import EUCLIDEAN, QUARTIC
+
+if TYPE_CHECKING:
+    from fastml.neighbors._metric import Metric
 
 METHODS = {
     "single": agglomeration.SINGLE,
@@ -25,6 +28,9 @@ METHODS = {
 }
 OF_MEANS = ("ward", "centroid", "median")
 """Methods that are defined by Euclidean distances, and work on their squares."""
+
+PARAMETERS = {"minkowski": {"p", "w"}, "seuclidean": {"V"}, "mahalanobis": {"VI"}}
+"""What the kernels of a metric take."""
 
 ENTRIES_PER_CALL = 200_000_000
 """Matrix entries that a kernel reads before it returns to Python (about half a second)."""
@@ -64,20 +70,28 @@ def _new_slots(n: int) -> tuple[Slots, NDArray, NDArray, NDArray, NDArray]:
     )
 
 
-def square_distances(X: NDArray, metric: str, n_jobs=None, **params) -> NDArray:
+def square_distances(X: NDArray, metric: Metric, n_jobs=None) -> NDArray:
     """All distances between the rows of X as a square float64 matrix."""
-    from fastml.kernels import pairwise
-    from fastml.neighbors._metric import resolve_metric
+    by_gaps = metric.code <= QUARTIC
+    if by_gaps:
+        check_extent(X, metric)
+    D = _square_distances(kernel_view(X, np.float64), metric, n_jobs)
+    if not by_gaps:
+        check_finite(D)
+    return D
 
-    n = X.shape[0]
-    code, p, v = resolve_metric(metric, params, X)
-    rows = kernel_view(X, np.float64)
+
+def _square_distances(rows: NDArray, metric: Metric, n_jobs=None) -> NDArray:
+    from fastml.kernels import pairwise
+
+    n = rows.shape[0]
+    code, p, v = metric
     out = np.empty((n, n))
     by_gaps = code <= QUARTIC
     size = 128 if by_gaps else 64
     across = -(-n // size)
     n_tiles = across * (across + 1) // 2
-    n_threads = effective_n_threads(n_jobs, work=0.5 * n * n * X.shape[1])
+    n_threads = effective_n_threads(n_jobs, work=0.5 * n * n * rows.shape[1])
     for first in range(0, n_tiles, 4096):
         last = min(first + 4096, n_tiles)
         if by_gaps:
@@ -88,15 +102,24 @@ def square_distances(X: NDArray, metric: str, n_jobs=None, **params) -> NDArray:
             pairwise.row_tiles(
                 first, last, size, code, rows, rows, p, v, 0.0, True, out, n_threads=n_threads
             )
-    if not by_gaps:
-        check_finite(out)
     return out
 
 
 def check_finite(D: NDArray) -> None:
-    """Some metrics are undefined for some rows: the correlation with a constant row, say."""
+    """Merges are undefined for NaN (the correlation with a constant row, say) and infinity."""
     if not np.isfinite(D).all():
         raise ValueError("the distance matrix must contain only finite values")
+
+
+def check_extent(X: NDArray, metric: Metric, *, squared: bool = False) -> None:
+    """`check_finite` without a matrix, for a metric of gaps: no pair is farther than two corners.
+
+    ``squared``: sums of the squares of n distances must be finite too.
+    """
+    corners = np.stack([X.min(axis=0), X.max(axis=0)]).astype(np.float64)
+    farthest = _square_distances(kernel_view(corners), metric)[0, 1:]
+    with np.errstate(over="ignore"):
+        check_finite(farthest**2 * X.shape[0] if squared else farthest)
 
 
 def merge_by_matrix(D: NDArray, n: int, method: str) -> tuple[NDArray, NDArray]:
@@ -106,7 +129,9 @@ def merge_by_matrix(D: NDArray, n: int, method: str) -> tuple[NDArray, NDArray]:
     if method == "single":
         return _prim_on_matrix(flat, square, n)
     if method in OF_MEANS:
-        np.multiply(flat, flat, out=flat)
+        with np.errstate(over="ignore"):
+            np.multiply(flat, flat, out=flat)
+            check_finite(n * flat.max(initial=0.0))
     slots, state, moved, merges, heights = _new_slots(n)
     rows = np.empty((2, n))
     steps = agglomeration.chain_merges
@@ -225,20 +250,28 @@ def linkage_matrix(
     return Z
 
 
+def metric_of_rows(name: str, params: dict, X: NDArray, codes: dict[str, int]) -> Metric:
+    """The kernel arguments of a metric that may be unknown, or not for such rows."""
+    from fastml.neighbors._metric import check_haversine, resolve_metric
+
+    lookup(codes, name, "metric")
+    metric = resolve_metric(name, params, X, codes)
+    check_haversine(metric.code, X.shape[1])
+    return metric
+
+
 def linkage_of_rows(
-    X: NDArray, method: str, metric: str, n_jobs=None, *, smaller_first=True, **params
+    X: NDArray, method: str, metric: Metric, n_jobs=None, *, smaller_first=True
 ) -> NDArray:
     """Linkage matrix of the rows of X."""
     n = X.shape[0]
     if method == "ward":
+        check_extent(X, metric, squared=True)
         return linkage_matrix(*merge_by_ward(X, n_jobs), method)
-    if method == "single":
-        from fastml.neighbors._metric import resolve_metric
-
-        code = resolve_metric(metric, params, X).code
-        if code <= mst.LAST_PANEL_METRIC:
-            return linkage_matrix(*merge_by_prim(X, code, n_jobs), method, smaller_first)
-    D = square_distances(X, metric, n_jobs, **params)
+    if method == "single" and metric.code <= mst.LAST_PANEL_METRIC:
+        check_extent(X, metric)
+        return linkage_matrix(*merge_by_prim(X, metric.code, n_jobs), method, smaller_first)
+    D = square_distances(X, metric, n_jobs)
     return linkage_matrix(*merge_by_matrix(D, n, method), method, smaller_first)
 
 
@@ -271,7 +304,8 @@ def linkage(
             default='single'
         How clusters are compared. The last three are defined for Euclidean distances only.
     metric : str or callable, default='euclidean'
-        Distance of two rows; ignored for a condensed vector. A callable takes two rows.
+        Distance of two rows; ignored for a condensed vector. A callable takes two rows. What
+        fastml has no kernel for is left to ``scipy.spatial.distance.pdist``.
     optimal_ordering : bool, default=False
         Reorder the tree so that neighbouring leaves are close (by SciPy; slow).
     n_jobs : int, default=None
@@ -293,6 +327,7 @@ def linkage(
            [2. , 3. , 2. , 2. ],
            [4. , 5. , 5.5, 4. ]])
     """
+    from scipy.spatial.distance import pdist
     from sklearn.utils import check_array
 
     lookup(METHODS, method, "method")
@@ -314,19 +349,18 @@ def linkage(
             raise ValueError(
                 f"method={method!r} requires the distance metric to be Euclidean, got {metric!r}"
             )
-        if callable(metric):
-            from scipy.spatial.distance import pdist
-
+        if metric in METRICS and set(metric_params) <= PARAMETERS.get(metric, set()):
+            Z = linkage_of_rows(
+                y, method, metric_of_rows(metric, metric_params, y, METRICS), n_jobs
+            )
+        else:
             D = pdist(y, metric, **metric_params)
             check_finite(D)
             Z = linkage_matrix(*merge_by_matrix(D, y.shape[0], method), method)
-        else:
-            Z = linkage_of_rows(y, method, metric, n_jobs, **metric_params)
     else:
         raise ValueError(f"y must be 1 or 2 dimensional, got {y.ndim} dimensions")
     if optimal_ordering:
         from scipy.cluster.hierarchy import optimal_leaf_ordering
-        from scipy.spatial.distance import pdist
 
         distances = y if y.ndim == 1 else pdist(y, metric, **metric_params)
         Z = optimal_leaf_ordering(Z, distances)

@@ -45,10 +45,12 @@ class Metric(NamedTuple):
 EUCLIDEAN = Metric(metrics.EUCLIDEAN, 2.0, NO_VALUES)
 
 
-def resolve_metric(name: str, params: dict[str, Any], X: NDArray) -> Metric:
+def resolve_metric(
+    name: str, params: dict[str, Any], X: NDArray, codes: dict[str, int] = CODES
+) -> Metric:
     """The kernel arguments of a named metric on data like X."""
     n_features = X.shape[1]
-    code = CODES[name]
+    code = codes[name]
     p = float(params.get("p", 2.0))
     values = NO_VALUES
     if code == metrics.POWER:
