@@ -215,6 +215,34 @@ def test_bad_input(case):
     assert not hasattr(model, "means_")
 
 
+@pytest.mark.parametrize("shape", ["full", "tied", "diag", "spherical"])
+@pytest.mark.parametrize("seed", range(4))
+def test_variances_that_are_rounding_are_zero(shape, seed):
+    rng = np.random.default_rng(seed)
+    X = np.repeat(rng.normal(size=(3, 3)) + seed, 50, axis=0)
+    parameters = {"covariance_type": shape, "random_state": 0}
+    with pytest.raises(ValueError, match="ill-defined"):
+        GaussianMixture(3, reg_covar=0.0, **parameters).fit(X)
+    GaussianMixture(3, **parameters).fit(X)
+    if shape != "spherical":
+        X = np.c_[rng.normal(size=(100, 2)), np.full(100, 0.1 * seed + 0.3)]
+        with pytest.raises(ValueError, match="ill-defined"):
+            GaussianMixture(2, reg_covar=0.0, **parameters).fit(X)
+
+
+@pytest.mark.parametrize("shape", ["full", "tied", "diag", "spherical"])
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value", "ignore:Number of distinct")
+def test_overflow_is_an_error(shape):
+    with pytest.raises(ValueError, match="ill-defined"):
+        GaussianMixture(2, covariance_type=shape).fit(1e200 * blobs(100, 2, 2))
+
+
+def test_starts_on_rows_of_positive_weight():
+    weights = np.r_[1.0, np.zeros(9)]
+    with pytest.raises(ValueError, match="n_components=2 rows of positive weight, got 1"):
+        GaussianMixture(2, init_params="random_from_data").fit(np.eye(10), sample_weight=weights)
+
+
 @pytest.mark.small
 def test_sample_needs_a_number():
     model = GaussianMixture().fit(np.arange(6.0).reshape(3, 2))

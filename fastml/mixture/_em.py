@@ -21,6 +21,7 @@ from fastml.kernels.gaussian_tiles import DIAGONAL, FULL, LANES, TIED
 
 MOST_CHUNKS = 128
 WORK_PER_CALL = 4e9  # multiply-adds: about a second, after which Ctrl-C is heard
+ROUNDING = 32 * float(np.finfo(np.float64).eps)
 NOTHING = np.empty((0, 0))
 NO_LABELS = np.empty(0, dtype=np.intp)
 
@@ -80,13 +81,17 @@ class Shape:
         """Free parameters of the covariances."""
         raise NotImplementedError
 
-    def covariances(self, statistics, mass, shift, scatter, reg_covar):
+    def covariances(self, statistics, mass, shift, reg_covar):
         """Covariances from statistics; ``shift`` is by how much the means have moved."""
+        raise NotImplementedError
+
+    def variances(self, covariances: NDArray) -> NDArray:
+        """Of the features, in a shape that goes with the means."""
         raise NotImplementedError
 
     def factor(self, covariances: NDArray) -> NDArray:
         """precisions_cholesky of covariances; a ValueError if they are not positive."""
-        if not (covariances > 0.0).all():
+        if not ((covariances > 0.0) & np.isfinite(covariances)).all():
             raise ValueError(ILL_DEFINED)
         return 1.0 / np.sqrt(covariances)
 
@@ -118,7 +123,7 @@ class Full(Shape):
     def n_parameters(self, n_components, n_features):
         return n_components * n_features * (n_features + 1) // 2
 
-    def covariances(self, statistics, mass, shift, scatter, reg_covar):
+    def covariances(self, statistics, mass, shift, reg_covar):
         n_features = shift.shape[1]
         upper = np.triu(statistics.second[:, :n_features, :n_features])
         moments = upper + np.triu(upper, 1).transpose(0, 2, 1)
@@ -131,11 +136,16 @@ class Full(Shape):
         moments[:, diagonal, diagonal] += reg_covar
         return moments
 
+    def variances(self, covariances):
+        return np.diagonal(covariances, axis1=-2, axis2=-1)
+
     def factor(self, covariances):
         try:
             lower = np.linalg.cholesky(covariances)
         except np.linalg.LinAlgError:
             raise ValueError(ILL_DEFINED) from None
+        if not np.isfinite(lower).all():
+            raise ValueError(ILL_DEFINED)
         return np.stack([dtrtri(factor, lower=True)[0].T for factor in lower])
 
     def factor_of_precisions(self, precisions):
@@ -166,7 +176,7 @@ class Tied(Full):
     def n_parameters(self, n_components, n_features):
         return n_features * (n_features + 1) // 2
 
-    def covariances(self, statistics, mass, shift, scatter, reg_covar):
+    def covariances(self, statistics, mass, shift, reg_covar):
         raise NotImplementedError  # see `finish`: it needs the means, not their shift
 
     def between(self, scatter, mass, means, reg_covar):
@@ -201,10 +211,13 @@ class Diagonal(Shape):
     def n_parameters(self, n_components, n_features):
         return n_components * n_features
 
-    def covariances(self, statistics, mass, shift, scatter, reg_covar):
+    def covariances(self, statistics, mass, shift, reg_covar):
         moments = statistics.second[:, 0] - 2.0 * shift * statistics.first
         moments += statistics.mass[:, None] * shift**2
         return moments / mass[:, None] + reg_covar
+
+    def variances(self, covariances):
+        return covariances
 
     def layout(self, factor, n_components, n_features):
         return np.ascontiguousarray(factor)[:, None, :], np.log(factor).sum(axis=1)
@@ -217,8 +230,11 @@ class Spherical(Diagonal):
     def n_parameters(self, n_components, n_features):
         return n_components
 
-    def covariances(self, statistics, mass, shift, scatter, reg_covar):
-        return super().covariances(statistics, mass, shift, scatter, reg_covar).mean(axis=1)
+    def covariances(self, statistics, mass, shift, reg_covar):
+        return super().covariances(statistics, mass, shift, reg_covar).mean(axis=1)
+
+    def variances(self, covariances):
+        return covariances[:, None]
 
     def layout(self, factor, n_components, n_features):
         return super().layout(np.repeat(factor[:, None], n_features, axis=1), None, None)
@@ -231,8 +247,8 @@ class TiedSpherical(Spherical):
     def n_parameters(self, n_components, n_features):
         return 1
 
-    def covariances(self, statistics, mass, shift, scatter, reg_covar):
-        own = super().covariances(statistics, mass, shift, scatter, reg_covar)
+    def covariances(self, statistics, mass, shift, reg_covar):
+        own = super().covariances(statistics, mass, shift, reg_covar)
         return np.full_like(own, np.average(own, weights=mass))
 
 
@@ -364,14 +380,19 @@ def finish(
     """M step: masses and the parameters that follow from statistics about ``means``.
 
     ``eps`` is added to the masses, as scikit-learn does; with 0 an empty component stays put.
+    Without ``reg_covar``, a variance that is zero but for rounding is an error.
     """
     mass = statistics.mass + eps
     filled = np.where(mass > 0.0, mass, 1.0)
     shift = (statistics.first - eps * means) / filled[:, None]
     new_means = means + shift
-    if shape.form == TIED:
+    rounding = (ROUNDING * new_means) ** 2
+    if scatter is not None:
         covariances = shape.between(scatter, mass, new_means - center, reg_covar)
+        rounding = rounding + ROUNDING * np.diagonal(scatter) / mass.sum()
     else:
-        covariances = shape.covariances(statistics, filled, shift, scatter, reg_covar)
+        covariances = shape.covariances(statistics, filled, shift, reg_covar)
+    if reg_covar == 0.0 and (shape.variances(covariances) <= rounding).any():
+        raise ValueError(ILL_DEFINED)
     factor = shape.factor(covariances)
     return mass, Parameters(mass / mass.sum(), new_means, covariances, factor)

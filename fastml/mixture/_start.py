@@ -174,7 +174,15 @@ def _by_random_numbers(mixture, X, rows, random_state, sample_weight):
 
 
 def _by_random_rows(mixture, X, rows, random_state, sample_weight):
-    shares = None if sample_weight is None else sample_weight / sample_weight.sum()
+    shares = None
+    if sample_weight is not None:
+        n_weighted = np.count_nonzero(sample_weight)
+        if n_weighted < rows.n_components:
+            raise ValueError(
+                f"init_params='random_from_data' needs n_components={rows.n_components} rows of "
+                f"positive weight, got {n_weighted}"
+            )
+        shares = sample_weight / sample_weight.sum()
     chosen = random_state.choice(X.shape[0], size=rows.n_components, replace=False, p=shares)
     return _from_rows(mixture, X, rows, chosen)
 
@@ -183,7 +191,11 @@ def _by_plusplus(mixture, X, rows, random_state, sample_weight):
     from fastml.cluster import kmeans_plusplus
 
     _, chosen = kmeans_plusplus(
-        X, rows.n_components, sample_weight=sample_weight, random_state=random_state
+        X,
+        rows.n_components,
+        sample_weight=sample_weight,
+        random_state=random_state,
+        n_jobs=mixture.n_jobs,
     )
     return _from_rows(mixture, X, rows, chosen)
 
