@@ -57,6 +57,8 @@ def test_clara_finds_the_clusters_from_samples():
         ({"n_clusters": 500}, "n_clusters=500"),
         ({"init": [0, 0, 1]}, "different row numbers"),
         ({"init": [0, 1, 999]}, "different row numbers"),
+        ({"init": [0.0, 1.5, 2.0]}, "different row numbers"),
+        ({"init": np.ones((3, 4))}, "different row numbers"),
         ({"metric": "precomputed"}, "square"),
     ],
 )
@@ -165,6 +167,76 @@ def test_bad_input(cls):
             cls(3, init=X[:2]).fit(X)
         with pytest.raises(ValueError, match="Negative"):
             cls(3).fit(X, sample_weight=-np.ones(10))
+
+
+@pytest.mark.parametrize("cls", [KMedians, KMedoids, SoftKMeans, SphericalKMeans, BFR])
+def test_frames_in_and_out(cls):
+    pd = pytest.importorskip("pandas")
+    X = pd.DataFrame(blobs(60)[0], columns=list("abc"))
+    model = cls(3, random_state=0).set_output(transform="pandas").fit(X)
+    names = [f"{cls.__name__.lower()}{c}" for c in range(3)]
+    assert list(model.transform(X).columns) == names == list(model.get_feature_names_out())
+    assert len(model.predict(X[:1])) == 1
+
+
+@pytest.mark.parametrize("cls", [KMedians, KMedoids, SoftKMeans, SphericalKMeans, BFR])
+def test_float32_stays(cls):
+    X = blobs(60)[0].astype(np.float32)
+    model = cls(3, random_state=0).fit(X)
+    assert model.cluster_centers_.dtype == model.transform(X).dtype == np.float32
+
+
+@pytest.mark.parametrize("cls", [KMedians, SoftKMeans, SphericalKMeans])
+def test_random_starts_are_rows_of_positive_weight(cls):
+    X, _ = blobs(60)
+    weights = np.zeros(60)
+    weights[:3] = 1.0
+    model = cls(3, init="random", random_state=0).fit(X, sample_weight=weights)
+    alone = cls(3, init=X[:3]).fit(X[:3])
+    order, other = (np.argsort(m.cluster_centers_[:, 0]) for m in (model, alone))
+    np.testing.assert_allclose(model.cluster_centers_[order], alone.cluster_centers_[other])
+    with pytest.raises(ValueError, match="n_clusters=4 rows of positive weight, got 3"):
+        cls(4, init="random").fit(X, sample_weight=weights)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_directions_of_huge_and_tiny_rows(container):
+    X, _ = blobs(60)
+    for scale in (1e-200, 1e200):
+        found, expected = (
+            SphericalKMeans(3, init=X[:3]).fit(container(rows)) for rows in (scale * X, X)
+        )
+        np.testing.assert_allclose(found.cluster_centers_, expected.cluster_centers_)
+
+
+def test_a_constant_row_correlates_with_nothing():
+    X = np.concatenate([blobs(20, 6)[0], np.full((1, 6), 0.1)])
+    model = SphericalKMeans(3, metric="correlation", init=X[:3]).fit(X)
+    np.testing.assert_array_equal(model.transform(X)[-1], 1.0)
+
+
+def test_given_medoids_are_rows_of_the_data_in_samples_too():
+    X, _ = blobs(500)
+    given = [499, 250, 0]
+    model = KMedoids(
+        3, method="fasterclara", init=given, n_samples_clara=3, n_repeats_clara=1, random_state=0
+    ).fit(X)
+    sample = np.union1d(np.random.RandomState(0).permutation(500)[:3], given)
+    part = KMedoids(3, init=np.searchsorted(sample, given)).fit(X[sample])
+    np.testing.assert_array_equal(model.medoid_indices_, sample[part.medoid_indices_])
+
+
+def test_medoids_need_finite_distances():
+    with pytest.raises(ValueError, match="finite"):
+        KMedoids(2, metric="correlation").fit([[1.0, 1.0], [1.0, 2.0], [2.0, 1.0]])
+
+
+def test_bfr_is_silent_about_equal_outliers(recwarn):
+    X, _ = blobs(300)
+    outliers = np.repeat([[900.0, 900.0, 900.0], [-900.0, 900.0, 0.0]], 20, axis=0)
+    model = BFR(3, random_state=0).partial_fit(X).partial_fit(outliers)
+    assert model.counts_.sum() == 340
+    assert not recwarn.list
 
 
 def test_bfr_sets_account_for_every_row():

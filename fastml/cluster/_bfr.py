@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import _fit_context
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fastml._validation import FLOATS
-from fastml.cluster._centres import CentreClusters
+from fastml.cluster._center_clusters import CenterClusters
+from fastml.cluster._kmeans import KMeans
 from fastml.cluster._rows import make_rows
 
 
@@ -56,7 +57,7 @@ def stack(a: Summary, b: Summary) -> Summary:
     return Summary(*(np.concatenate(pair) for pair in zip(a, b)))
 
 
-class BFR(CentreClusters):
+class BFR(CenterClusters):
     """K-means over a stream of chunks, by Bradley, Fayyad and Reina.
 
     Rows are forgotten once they are summarised by counts, means and variances. The *discard set*
@@ -157,9 +158,7 @@ class BFR(CentreClusters):
         -------
         self : object
         """
-        X = self._check_rows(X)
-        self._random_state = check_random_state(self.random_state)
-        self.discard_set_ = None
+        X = self._begin(X)
         for chunk in gen_batches(len(X), max(self.chunk_size, self.n_clusters)):
             self._take_in(X[chunk])
         self._finish()
@@ -180,28 +179,30 @@ class BFR(CentreClusters):
         -------
         self : object
         """
-        first = getattr(self, "discard_set_", None) is None
-        if first:
-            X = self._check_rows(X)
-            self._random_state = check_random_state(self.random_state)
-            self.discard_set_ = None
+        if hasattr(self, "discard_set_"):
+            X = self._check_new_rows(X)
         else:
-            X = validate_data(self, X, dtype=FLOATS, order="C", reset=False)
+            X = self._begin(X)
         self._take_in(X)
         self._finish()
         return self
 
-    def _kmeans(self, X, k):
-        from fastml.cluster._kmeans import KMeans
+    def _begin(self, X):
+        X = self._check_rows(X)
+        self._random_state = check_random_state(self.random_state)
+        self._dtype = X.dtype
+        if hasattr(self, "discard_set_"):
+            del self.discard_set_
+        return X
 
+    def _kmeans(self, X, k):
         seed = self._random_state.randint(np.iinfo(np.int32).max)
-        n_distinct = len(np.unique(X[: 4 * k], axis=0)) if len(X) <= 4 * k else k
-        return KMeans(min(k, n_distinct), random_state=seed, n_jobs=self.n_jobs).fit(X).labels_
+        return KMeans(k, random_state=seed, n_jobs=self.n_jobs).fit(X).labels_
 
     def _take_in(self, X):
         X = np.asarray(X, dtype=np.float64)
         k, d = self.n_clusters, X.shape[1]
-        if self.discard_set_ is None:
+        if not hasattr(self, "discard_set_"):
             labels = self._kmeans(X, k)
             self.discard_set_ = summarise(X, labels, k)
             self.compression_set_ = Summary(np.empty(0), np.empty((0, d)), np.empty((0, d)))
@@ -239,7 +240,9 @@ class BFR(CentreClusters):
         if len(rows) <= k:
             self.retained_set_ = rows
             return
-        labels = self._kmeans(rows, k)
+        with warnings.catch_warnings():  # equal rows: some of the groups are empty
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            labels = self._kmeans(rows, k)
         groups = summarise(rows, labels, k)
         tight = (groups.counts > 1) & self._is_tight(groups)
         self.retained_set_ = rows[~tight[labels]]
@@ -276,12 +279,12 @@ class BFR(CentreClusters):
                 np.add.at(counts, nearest, others.counts)
                 np.add.at(sums, nearest, others.means * others.counts[:, None])
         self.counts_ = counts
-        self.cluster_centers_ = np.where(
-            counts[:, None] > 0, sums / np.maximum(counts, 1.0)[:, None], means
-        )
+        centers = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1.0)[:, None], means)
+        self.cluster_centers_ = centers.astype(self._dtype)
 
     def _nearest(self, X, centers=None):
         centers = self.cluster_centers_ if centers is None else centers
+        centers = centers.astype(np.float64)
         shift = centers.mean(axis=0)
         labels = np.empty(len(X), dtype=np.intp)
         for chunk in gen_batches(len(X), self.chunk_size):
@@ -300,5 +303,4 @@ class BFR(CentreClusters):
         -------
         labels : ndarray of shape (n_samples,)
         """
-        check_is_fitted(self)
-        return self._nearest(validate_data(self, X, dtype=FLOATS, order="C", reset=False))
+        return self._nearest(self._check_new_rows(X))

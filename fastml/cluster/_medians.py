@@ -8,16 +8,15 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fastml._threads import chunk_rows, effective_n_threads
-from fastml._validation import FLOATS, check_weights, kernel_view
+from fastml._validation import check_weights, kernel_view
 from fastml.cluster._base import warn_of_empty_clusters
-from fastml.cluster._centres import CentreClusters, Run
+from fastml.cluster._center_clusters import CenterClusters, Run
 from fastml.kernels import medians
 
 
-class KMedians(CentreClusters):
+class KMedians(CenterClusters):
     """Clusters around coordinate medians, in the Manhattan distance.
 
     Lowers :math:`\\sum_i w_i \\|x_i - c_{l_i}\\|_1` by turns: label rows by the nearest centre,
@@ -133,11 +132,9 @@ class KMedians(CentreClusters):
         k = self.n_clusters
         if not isinstance(self.init, str):
             return self._given_centers(X.shape[1])
-        share = weights / weights.sum()
         if self.init == "random":
-            enough = np.count_nonzero(share) >= k
-            rows = random_state.choice(len(X), k, replace=False, p=share if enough else None)
-            return np.array(X[rows], dtype=np.float64)
+            return np.array(X[self._random_rows(weights, random_state)], dtype=np.float64)
+        share = weights / weights.sum()
         centers = np.empty((k, X.shape[1]))
         nearest = np.full(len(X), np.inf)
         for c in range(k):
@@ -190,6 +187,5 @@ class KMedians(CentreClusters):
         -------
         labels : ndarray of shape (n_samples,)
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=FLOATS, order="C", reset=False)
+        X = self._check_new_rows(X)
         return self._label(kernel_view(X), self.cluster_centers_)[0]

@@ -6,7 +6,13 @@ import warnings
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin, _fit_context
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+    _fit_context,
+)
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -23,7 +29,7 @@ LARGEST_MATRIX = 10_000
 ENTRIES_PER_CALL = 200_000_000
 
 
-class KMedoids(TransformerMixin, ClusterMixin, BaseEstimator):
+class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """Clusters around rows of the data, for any metric.
 
     Finds k rows (medoids) that minimise :math:`\\sum_i \\min_m d(x_i, x_m)` locally: no exchange
@@ -43,7 +49,8 @@ class KMedoids(TransformerMixin, ClusterMixin, BaseEstimator):
         for more than 10,000 rows.
     init : {'random', 'build', 'k-medoids++'} or array-like of shape (n_clusters,), default='random'
         The first medoids: random rows; greedily the best one by one; random with a probability
-        proportional to the distance to those chosen; or row numbers.
+        proportional to the distance to those chosen; or row numbers (which then are in every
+        sample of 'fasterclara').
     max_iter : int, default=100
         Most rounds over the rows.
     n_init : int, default=1
@@ -154,15 +161,16 @@ class KMedoids(TransformerMixin, ClusterMixin, BaseEstimator):
             raise ValueError(f"Precomputed distances must be a square matrix, got {X.shape}")
         if n < self.n_clusters:
             raise ValueError(f"n_samples={n} should be >= n_clusters={self.n_clusters}.")
+        given = None if isinstance(self.init, str) else self._given_medoids(n)
         random_state = check_random_state(self.random_state)
         method = self.method
         if method == "auto":
             method = "fasterpam" if precomputed or n <= LARGEST_MATRIX else "fasterclara"
         if method == "fasterpam":
             D = X if precomputed else self._distances(X, X)
-            found = self._best_start(kernel_view(D), random_state)
+            found = self._best_start(kernel_view(D), random_state, given)
         else:
-            found = self._clara(X, random_state)
+            found = self._clara(X, random_state, given)
         self.inertia_, self.medoid_indices_, self.labels_, self.n_iter_, self.n_swaps_ = found
         self.cluster_centers_ = None if precomputed else X[self.medoid_indices_].copy()
         # A medoid is labelled as itself; equal ones show in which medoid they are nearest to.
@@ -170,6 +178,10 @@ class KMedoids(TransformerMixin, ClusterMixin, BaseEstimator):
         D = medoids[:, self.medoid_indices_] if precomputed else self._distances(medoids, medoids)
         warn_of_empty_clusters(D.argmin(axis=1), self.n_clusters)
         return self
+
+    @property
+    def _n_features_out(self):
+        return self.n_clusters
 
     @property
     def _precomputed(self):
@@ -183,27 +195,34 @@ class KMedoids(TransformerMixin, ClusterMixin, BaseEstimator):
         D = pairwise_distances(
             X, None if same else Y, metric=self.metric, n_jobs=self.n_jobs, **params
         )
+        if not np.isfinite(D.max(initial=0.0)):
+            raise ValueError(f"distances must be finite: metric {self.metric!r} gave others")
         return np.ascontiguousarray(D)
 
-    def _best_start(self, D, random_state):
-        n_init = self.n_init if isinstance(self.init, str) and self.init != "build" else 1
-        best = None
-        for _ in range(n_init):
-            found = self._run(D, self._start(D, random_state))
-            if best is None or found[0] < best[0]:
-                best = found
-        return best
+    def _given_medoids(self, n):
+        """``init`` as row numbers."""
+        medoids = np.asarray(self.init)
+        whole = medoids.dtype.kind in "iu" and medoids.shape == (self.n_clusters,)
+        if not whole or np.unique(medoids[(medoids >= 0) & (medoids < n)]).size < self.n_clusters:
+            raise ValueError(
+                f"init must hold {self.n_clusters} different row numbers below {n}, "
+                f"got {self.init!r}"
+            )
+        return medoids.astype(np.intp)
+
+    def _best_start(self, D, random_state, given):
+        """The best run from ``n_init`` starts, or the run from given rows of D."""
+        if given is not None:
+            return self._run(D, given)
+        starts = (self._start(D, random_state) for _ in range(self._n_starts))
+        return min((self._run(D, start) for start in starts), key=lambda found: found[0])
+
+    @property
+    def _n_starts(self):
+        return 1 if self.init == "build" else self.n_init
 
     def _start(self, D, random_state):
         n, k = D.shape[0], self.n_clusters
-        if not isinstance(self.init, str):
-            medoids = np.array(self.init, dtype=np.intp).reshape(-1)
-            distinct = np.unique(medoids)
-            if len(distinct) != k or distinct[0] < 0 or distinct[-1] >= n:
-                raise ValueError(
-                    f"init must hold {k} different row numbers below {n}, got {self.init!r}"
-                )
-            return medoids
         if self.init == "random":
             return random_state.permutation(n)[:k].astype(np.intp)
         if self.init == "build":
@@ -225,14 +244,15 @@ class KMedoids(TransformerMixin, ClusterMixin, BaseEstimator):
     def _run(self, D, medoids):
         """FasterPAM from given medoids: loss, medoids, labels, rounds, swaps."""
         n, k = D.shape[0], self.n_clusters
+        if k == 1:  # no second medoid to go to: the row with the least sum
+            sums = D.sum(axis=1, dtype=np.float64)
+            medoids = np.array([np.argmin(sums)])
+            return float(sums[medoids[0]]), medoids, np.zeros(n, dtype=np.intp), 1, 1
+        medoids = medoids.copy()
         near, second = np.empty((2, n), dtype=np.intp)
         near_distance, second_distance = np.empty((2, n))
         loss = pam.assign(D, medoids, near, second, near_distance, second_distance)
         removal, change = np.empty((2, k))
-        if k == 1:  # the swaps of the only medoid: the row with the least sum
-            sums = D.sum(axis=1, dtype=np.float64)
-            medoids = np.array([np.argmin(sums)])
-            return float(sums[medoids[0]]), medoids, np.zeros(n, dtype=np.intp), 1, 1
         pam.removal_losses(near, near_distance, second_distance, removal)
         order = np.arange(n)
         last_swap, swaps, done, rounds = n, 0, False, 0
@@ -267,17 +287,20 @@ class KMedoids(TransformerMixin, ClusterMixin, BaseEstimator):
             )
         return float(loss), medoids, near, rounds, swaps
 
-    def _clara(self, X, random_state):
+    def _clara(self, X, random_state, given):
         n, k = X.shape[0], self.n_clusters
         size = min(n, max(k, self.n_samples_clara or 80 + 4 * k))
         best = None
         for _ in range(self.n_repeats_clara):
             rows = np.sort(random_state.permutation(n)[:size])
+            if given is not None:
+                rows = np.union1d(rows, given)
             if best is not None:  # the best medoids so far take part
                 rows = np.union1d(rows, best[1])
             part = X[np.ix_(rows, rows)] if self._precomputed else X[rows]
             D = part if self._precomputed else self._distances(part, part)
-            _, medoids, _, rounds, swaps = self._best_start(kernel_view(D), random_state)
+            start = None if given is None else np.searchsorted(rows, given)
+            _, medoids, _, rounds, swaps = self._best_start(kernel_view(D), random_state, start)
             medoids = rows[medoids]
             loss, labels = self._nearest(X, medoids)
             if best is None or loss < best[0]:
@@ -309,11 +332,7 @@ class KMedoids(TransformerMixin, ClusterMixin, BaseEstimator):
         -------
         distances : ndarray of shape (n_queries, n_clusters)
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=FLOATS, reset=False)
-        if self._precomputed:
-            return X[:, self.medoid_indices_]
-        return self._distances(X, self.cluster_centers_)
+        return self._to_medoids(X)
 
     def predict(self, X):
         """The nearest medoid of each row.
@@ -326,11 +345,19 @@ class KMedoids(TransformerMixin, ClusterMixin, BaseEstimator):
         -------
         labels : ndarray of shape (n_queries,)
         """
-        return self.transform(X).argmin(axis=1)
+        return self._to_medoids(X).argmin(axis=1)
+
+    def _to_medoids(self, X):
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=FLOATS, reset=False)
+        if self._precomputed:
+            return X[:, self.medoid_indices_]
+        return self._distances(X, self.cluster_centers_)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._precomputed
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 

@@ -8,15 +8,15 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fastml._threads import chunk_rows, effective_n_threads, thread_limit
-from fastml._validation import FLOATS, check_weights, kernel_view
-from fastml.cluster._centres import CentreClusters, Run
+from fastml._threads import chunk_rows, effective_n_threads
+from fastml._validation import check_weights, kernel_view
+from fastml.cluster._center_clusters import CenterClusters, Run
+from fastml.cluster._seeding import kmeans_plusplus
 from fastml.kernels import soft_means
 
 
-class SoftKMeans(CentreClusters):
+class SoftKMeans(CenterClusters):
     """K-means with shares instead of labels: soft k-means, or fuzzy c-means.
 
     ``method='soft'``: row i belongs to centre c by the share
@@ -157,16 +157,18 @@ class SoftKMeans(CentreClusters):
         return soft_means.FUZZY, float(self.m)
 
     def _start(self, X, weights, random_state):
-        k = self.n_clusters
-        if isinstance(self.init, str):
-            if self.init == "random":
-                return np.array(X[random_state.choice(len(X), k, replace=False)], dtype=np.float64)
-            from fastml.cluster._seeding import kmeans_plusplus
-
-            with thread_limit(effective_n_threads(self.n_jobs)):
-                centers, _ = kmeans_plusplus(X, k, sample_weight=weights, random_state=random_state)
-            return np.array(centers, dtype=np.float64)
-        return self._given_centers(X.shape[1])
+        if not isinstance(self.init, str):
+            return self._given_centers(X.shape[1])
+        if self.init == "random":
+            return np.array(X[self._random_rows(weights, random_state)], dtype=np.float64)
+        centers, _ = kmeans_plusplus(
+            X,
+            self.n_clusters,
+            sample_weight=weights,
+            random_state=random_state,
+            n_jobs=self.n_jobs,
+        )
+        return np.array(centers, dtype=np.float64)
 
     def _statistics(self, X, weights, centers):
         """Sums, masses and objective of all rows for given centres."""
@@ -221,8 +223,7 @@ class SoftKMeans(CentreClusters):
         -------
         shares : ndarray of shape (n_samples, n_clusters)
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=FLOATS, order="C", reset=False)
+        X = self._check_new_rows(X)
         return self._shares(kernel_view(X))
 
     def predict(self, X):

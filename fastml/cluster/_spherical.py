@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin, _fit_context
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array, check_random_state
+from sklearn.base import _fit_context
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fastml._threads import single_threaded_blas
-from fastml._validation import FLOATS, check_weights
+from fastml._validation import check_weights
 from fastml.cluster._base import warn_of_empty_clusters
+from fastml.cluster._center_clusters import CenterClusters, Run
 
 BLOCK_VALUES = 1 << 21
 """Similarities held at a time."""
 
 
-class SphericalKMeans(TransformerMixin, ClusterMixin, BaseEstimator):
+class SphericalKMeans(CenterClusters):
     """K-means of directions: clusters by cosine, or by correlation of rows.
 
     With unit vectors :math:`u_i = x_i / \\|x_i\\|` and unit centres, raises
@@ -120,61 +118,33 @@ class SphericalKMeans(TransformerMixin, ClusterMixin, BaseEstimator):
         -------
         self : object
         """
-        U = self._unit_rows(X, reset=True)
-        if U.shape[0] < self.n_clusters:
-            raise ValueError(f"n_samples={U.shape[0]} should be >= n_clusters={self.n_clusters}.")
+        U = self._unit_rows(self._check_rows(X, accept_sparse=self._accepted))
         weights = check_weights(sample_weight, U, dtype=U.dtype)
         random_state = check_random_state(self.random_state)
-        best = None
         with single_threaded_blas():
-            for _ in range(self.n_init if isinstance(self.init, str) else 1):
-                found = self._run(U, weights, self._start(U, weights, random_state))
-                if best is None or found[0] < best[0]:
-                    best = found
-        self.inertia_, self.cluster_centers_, self.labels_, self.n_iter_, converged = best
-        warn_of_empty_clusters(self.labels_, self.n_clusters)
-        if not converged:
-            warnings.warn(
-                f"SphericalKMeans did not converge in max_iter={self.max_iter} rounds.",
-                ConvergenceWarning,
-                stacklevel=2,
+            best = self._best_run(
+                lambda: self._run(U, weights, self._start(U, weights, random_state))
             )
+        self.inertia_, self.labels_, self.n_iter_ = best.objective, best.labels, best.n_iter
+        self.cluster_centers_ = best.centers
+        warn_of_empty_clusters(self.labels_, self.n_clusters)
         return self
 
-    def _unit_rows(self, X, *, reset):
-        dense = self.metric == "correlation"
-        X = validate_data(
-            self,
-            X,
-            accept_sparse=False if dense else "csr",
-            dtype=FLOATS,
-            order="C",
-            reset=reset,
-        )
-        if dense:
-            X = X - X.mean(axis=1, keepdims=True)
-        if sparse.issparse(X):
-            norms = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).reshape(-1))
-            scale = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
-            return sparse.csr_array(sparse.diags_array(scale) @ X).astype(X.dtype)
-        return _unit(X)
+    @property
+    def _accepted(self):
+        return False if self.metric == "correlation" else "csr"
+
+    def _unit_rows(self, X):
+        return _unit(_centred(X) if self.metric == "correlation" else X)
 
     def _start(self, U, weights, random_state):
         n, k = U.shape[0], self.n_clusters
         if not isinstance(self.init, str):
-            centers = check_array(self.init, dtype=U.dtype, copy=True, order="C")
-            if centers.shape != (k, U.shape[1]):
-                raise ValueError(
-                    f"The shape of the initial centers {centers.shape} does not match "
-                    f"{(k, U.shape[1])}, the numbers of clusters and features."
-                )
-            if self.metric == "correlation":
-                centers -= centers.mean(axis=1, keepdims=True)
-            return _unit(centers)
-        mass = np.asarray(weights, dtype=np.float64)
+            centers = self._given_centers(U.shape[1], U.dtype)
+            return self._unit_rows(centers)
         if self.init == "random":
-            rows = random_state.choice(n, k, replace=False)
-            return _dense(U[rows])
+            return _dense(U[self._random_rows(weights, random_state)])
+        mass = np.asarray(weights, dtype=np.float64)
         share = mass / mass.sum()
         centers = np.empty((k, U.shape[1]), dtype=U.dtype)
         nearest = np.full(n, np.inf)
@@ -209,8 +179,7 @@ class SphericalKMeans(TransformerMixin, ClusterMixin, BaseEstimator):
                 converged = True
                 break
             previous = loss
-        loss = float((weights * (1.0 - similarity)).sum(dtype=np.float64))
-        return loss, centers, labels, n_iter, converged
+        return Run(loss, centers, labels, n_iter, converged)
 
     def predict(self, X):
         """The centre of the most similar direction.
@@ -223,8 +192,7 @@ class SphericalKMeans(TransformerMixin, ClusterMixin, BaseEstimator):
         -------
         labels : ndarray of shape (n_samples,)
         """
-        check_is_fitted(self)
-        U = self._unit_rows(X, reset=False)
+        U = self._unit_rows(self._check_new_rows(X, accept_sparse=self._accepted))
         with single_threaded_blas():
             return _nearest(U, self.cluster_centers_.astype(U.dtype, copy=False))[0]
 
@@ -239,8 +207,7 @@ class SphericalKMeans(TransformerMixin, ClusterMixin, BaseEstimator):
         -------
         distances : ndarray of shape (n_samples, n_clusters)
         """
-        check_is_fitted(self)
-        U = self._unit_rows(X, reset=False)
+        U = self._unit_rows(self._check_new_rows(X, accept_sparse=self._accepted))
         centers = self.cluster_centers_.astype(U.dtype, copy=False)
         with single_threaded_blas():
             return np.clip(1.0 - _dense(U @ centers.T), 0.0, 2.0)
@@ -255,9 +222,30 @@ def _dense(rows):
     return rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
 
 
+def _centred(X):
+    """Rows less their means; a constant row becomes zero, whatever rounding leaves."""
+    means = X.mean(axis=1, keepdims=True)
+    rounding = X.shape[1] * np.finfo(X.dtype).eps * np.abs(means)
+    X = X - means
+    return np.where(np.abs(X).max(axis=1, keepdims=True) > rounding, X, 0.0)
+
+
 def _unit(X):
-    norms = np.linalg.norm(X, axis=1, keepdims=True)
-    return X * np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+    """Rows of length 1, or 0; scaled by their largest entry first, so that no square overflows."""
+    if sparse.issparse(X):
+        X = X.copy()
+        row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        largest = np.zeros(X.shape[0], dtype=X.dtype)
+        np.maximum.at(largest, row, np.abs(X.data))
+        X.data /= _or_one(largest)[row]
+        X.data /= _or_one(np.sqrt(np.bincount(row, X.data**2, X.shape[0])))[row]
+        return X
+    X = X / _or_one(np.abs(X).max(axis=1, keepdims=True))
+    return X / _or_one(np.linalg.norm(X, axis=1, keepdims=True))
+
+
+def _or_one(lengths):
+    return np.where(lengths > 0, lengths, 1).astype(lengths.dtype)
 
 
 def _nearest(U, centers):

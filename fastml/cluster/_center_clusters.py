@@ -8,7 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -26,26 +31,57 @@ class Run(NamedTuple):
     converged: bool
 
 
-class CentreClusters(TransformerMixin, ClusterMixin, BaseEstimator):
+class CenterClusters(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+):
     """Starts, runs, and distances to fitted centres."""
 
     _distance = "euclidean"
 
-    def _check_rows(self, X):
-        X = validate_data(self, X, dtype=FLOATS, order="C")
+    @property
+    def _n_features_out(self):
+        return self.cluster_centers_.shape[0]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _check_rows(self, X, *, accept_sparse=False):
+        """Rows to fit, at least as many as clusters."""
+        X = validate_data(self, X, dtype=FLOATS, order="C", accept_sparse=accept_sparse)
         if X.shape[0] < self.n_clusters:
             raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}.")
         return X
 
-    def _given_centers(self, n_features: int) -> NDArray:
+    def _check_new_rows(self, X, *, accept_sparse=False):
+        """Rows like those of the fit."""
+        check_is_fitted(self)
+        return validate_data(
+            self, X, dtype=FLOATS, order="C", accept_sparse=accept_sparse, reset=False
+        )
+
+    def _given_centers(self, n_features: int, dtype=np.float64) -> NDArray:
         """``init`` as a fresh array of the right shape."""
-        centers = check_array(self.init, dtype=np.float64, copy=True, order="C")
+        centers = check_array(self.init, dtype=dtype, copy=True, order="C")
         if centers.shape != (self.n_clusters, n_features):
             raise ValueError(
                 f"The shape of the initial centers {centers.shape} does not match "
                 f"{(self.n_clusters, n_features)}, the numbers of clusters and features."
             )
         return centers
+
+    def _random_rows(self, weights: NDArray, random_state) -> NDArray:
+        """Numbers of distinct rows, drawn in proportion to their weights."""
+        weights = weights.astype(np.float64)
+        n_weighted = np.count_nonzero(weights)
+        if n_weighted < self.n_clusters:
+            raise ValueError(
+                f"init='random' needs n_clusters={self.n_clusters} rows of positive weight, got "
+                f"{n_weighted}"
+            )
+        shares = weights / weights.sum()
+        return random_state.choice(weights.shape[0], self.n_clusters, replace=False, p=shares)
 
     def _best_run(self, run_from_start: Callable[[], Run]) -> Run:
         """The run with the least objective of ``n_init`` runs, of one if the centres are given."""
@@ -72,8 +108,7 @@ class CentreClusters(TransformerMixin, ClusterMixin, BaseEstimator):
         """
         from fastml.metrics import pairwise_distances
 
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=FLOATS, order="C", reset=False)
+        X = self._check_new_rows(X)
         return pairwise_distances(
             X, self.cluster_centers_, metric=self._distance, n_jobs=self.n_jobs
         )
