@@ -90,7 +90,8 @@ class Grower:
         depth = max(1.0, np.log2(n))
         self.operations = 3.0 * n * min(depth, r.max_depth) * r.max_features
         self.pairs = self.y.shape[1] == 1 and (not r.is_class or self.n_classes[0] <= 2)
-        self.targets = kernel_view(np.ascontiguousarray(self.y.T))
+        # Writable, as the frames of subtrees are: one type, one compilation.
+        self.targets = np.require(self.y.T, np.float64, "CW")
         self.offsets = None
         if not self.pairs:
             self.offsets = kernel_view(np.cumsum([1, *self.n_classes]), np.int64)
@@ -168,9 +169,10 @@ class Grower:
         sizes = np.empty((k, 3), np.int64)
         columns, codes = self._columns()
         grow_trees(
-            kernel_view(seeds), columns, self.targets, codes, self.offsets, self.signs,
-            kernel_view(self.integers), kernel_view(self.floats), kernel_view(weights), grown,
-            table, leaf_weights, samples, impurities, rows, sizes, n_threads=n_threads,
+            kernel_view(seeds), columns, self.targets, codes, True if codes is None else None,
+            self.offsets, self.signs, kernel_view(self.integers), kernel_view(self.floats),
+            np.require(weights, np.float64, "CW"), grown, table, leaf_weights, samples,
+            impurities, rows, sizes, n_threads=n_threads,
         )  # fmt: skip
         found = []
         for t in range(k):

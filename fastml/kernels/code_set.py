@@ -1,4 +1,7 @@
-"""A set of small integers as a bitmap of two levels, read off in order."""
+"""A set of small integers as a bitmap of two levels, read off in order.
+
+One array: a bit for every word of the lower level, then the lower level, a bit for every integer.
+"""
 
 import numpy as np
 
@@ -26,25 +29,37 @@ def lowest_bit(word):
 
 
 @kernel
-def note_code(bits, upper_bits, code):
-    """Put a code into the set: one bit of ``bits``, and one of ``upper_bits`` for its word."""
-    word = np.uint64(code) >> np.uint64(6)
-    bits[word] |= ONE << (np.uint64(code) & np.uint64(63))
-    upper_bits[word >> np.uint64(6)] |= ONE << (word & np.uint64(63))
+def upper_words(n_codes):
+    """Length of the upper level of a set of integers below ``n_codes``."""
+    return (n_codes >> 12) + 1
 
 
 @kernel
-def take_codes(bits, upper_bits, largest, codes):
+def all_words(n_codes):
+    """Length of both levels."""
+    return upper_words(n_codes) + (n_codes >> 6) + 1
+
+
+@kernel
+def note_code(bits, lower, code):
+    """Put a code into the set; ``lower`` is where the lower level begins."""
+    word = np.uint64(code) >> np.uint64(6)
+    bits[np.uint64(lower) + word] |= ONE << (np.uint64(code) & np.uint64(63))
+    bits[word >> np.uint64(6)] |= ONE << (word & np.uint64(63))
+
+
+@kernel
+def take_codes(bits, lower, codes):
     """The codes of the set, in order, into ``codes``; the set is empty afterwards."""
     n = 0
-    for top in range((largest >> 12) + 1):
-        above = upper_bits[top]
-        upper_bits[top] = np.uint64(0)
+    for top in range(lower):
+        above = bits[top]
+        bits[top] = np.uint64(0)
         while above != np.uint64(0):
             word = 64 * top + lowest_bit(above)
             above &= above - ONE
-            rest = bits[word]
-            bits[word] = np.uint64(0)
+            rest = bits[lower + word]
+            bits[lower + word] = np.uint64(0)
             while rest != np.uint64(0):
                 codes[n] = 64 * word + lowest_bit(rest)
                 n += 1

@@ -32,44 +32,22 @@ class Codes(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Per row of the node: ``keys``, ``weights``, ``totals`` (weight times target). Statistics of
-    the node, left and right: ``slots``. Per code, all zero between two searches: ``hist``,
-    ``counts``, ``bits``, ``upper_bits``. Codes that occur, with sums up to each: ``occupied``,
-    ``cut_weights``, ``cut_totals``, ``cut_rows``; what a cut there is worth: ``scores``."""
+    """Few arrays, as each costs compile time.
+
+    Per row of the node: ``keys``, and ``pairs``, weights above weights times targets. Of the node,
+    left and right: ``slots``. Per code, all zero between two searches: ``hist``, ``counts``,
+    ``bits``. Codes that occur: ``occupied``; sums of weights, of totals, up to each and what a cut
+    there is worth: ``cuts``.
+    """
 
     keys: np.ndarray
-    weights: np.ndarray
-    totals: np.ndarray
+    pairs: np.ndarray
     slots: np.ndarray
     hist: np.ndarray
     counts: np.ndarray
     bits: np.ndarray
-    upper_bits: np.ndarray
     occupied: np.ndarray
-    cut_weights: np.ndarray
-    cut_totals: np.ndarray
-    cut_rows: np.ndarray
-    scores: np.ndarray
-
-
-@kernel
-def new_scratch(n_rows, n_slots, n_codes, count_rows):
-    """For nodes of at most ``n_rows`` rows; ``n_codes`` counts the one for missing values."""
-    return Scratch(
-        np.empty(n_rows, np.uint32),
-        np.empty(n_rows),
-        np.empty(n_rows),
-        np.empty((3, n_slots)),
-        np.zeros((n_codes, n_slots)),
-        np.zeros(n_codes if count_rows else 1, np.int32),
-        np.zeros((n_codes >> 6) + 1, np.uint64),
-        np.zeros((n_codes >> 12) + 1, np.uint64),
-        np.empty(n_codes + 1, np.int32),
-        np.empty(n_codes + 1),
-        np.empty(n_codes + 1),
-        np.empty(n_codes if count_rows else 1, np.intp),
-        np.empty(n_codes),
-    )
+    cuts: np.ndarray
 
 
 @kernel
@@ -82,20 +60,17 @@ def near_rows(frame, max_features):
 
 
 @kernel
-def new_frame(like, n_rows):
-    """Memory for the frame of a subtree."""
-    columns = np.empty((like.columns.shape[0], n_rows), like.columns.dtype)
-    return Frame(columns, np.empty((like.y.shape[0], n_rows)), np.empty(n_rows))
+def fetch(source, rows, target):
+    """Copy the values of some rows to the front."""
+    for i in range(rows.shape[0]):
+        target[i] = source[rows[i]]
 
 
 @kernel
 def fetch_rows(frame, rows, near):
     """Copy rows of a frame to the front of another."""
-    for i in range(rows.shape[0]):
-        near.weights[i] = frame.weights[rows[i]]
+    fetch(frame.weights, rows, near.weights)
     for o in range(frame.y.shape[0]):
-        for i in range(rows.shape[0]):
-            near.y[o, i] = frame.y[o, rows[i]]
+        fetch(frame.y[o], rows, near.y[o])
     for f in range(frame.columns.shape[0]):
-        for i in range(rows.shape[0]):
-            near.columns[f, i] = frame.columns[f, rows[i]]
+        fetch(frame.columns[f], rows, near.columns[f])

@@ -6,8 +6,9 @@ it is a leaf), and divided when it is taken from the frontier: the last one made
 the one that improves most (best first, with a limit on leaves). Depth first, nodes of few rows are
 left for later, when each grows its subtree in a frame of its own (`forest_frame`).
 
-What a tree needs decides what is compiled, by arguments that are None: ``codes`` for best splits,
-or keys and random ones; ``signs`` (monotonic directions) for pairs or ``offsets`` for slots.
+What a tree needs decides what is compiled, by arguments that are None: ``codes`` for best splits or
+``at_random``; ``signs`` (monotonic directions) for pairs or ``offsets`` for slots. Numba drops the
+branch of ``if x is not None`` that is not taken; it would keep both of ``if x is None``.
 """
 
 from typing import NamedTuple
@@ -15,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fastml._jit import kernel, parallel_kernel, prange
-from fastml.kernels.forest_frame import Frame, fetch_rows, near_rows, new_frame, new_scratch
+from fastml.kernels.code_set import all_words
+from fastml.kernels.forest_frame import Frame, Scratch, fetch_rows, near_rows
 from fastml.kernels.forest_leaf import leaf_of
 from fastml.kernels.forest_random import search_random
 from fastml.kernels.forest_score import (
@@ -60,20 +62,6 @@ class Growth(NamedTuple):
 
 
 @kernel
-def new_growth(n_nodes, constrained, best_first):
-    return Growth(
-        np.empty((n_nodes, 7), np.int32),
-        np.empty(n_nodes, np.uint32),
-        np.empty(n_nodes),
-        np.empty((n_nodes if constrained else 1, 4)),
-        np.empty(n_nodes if best_first else 1),
-        np.empty(n_nodes, np.int64),
-        np.empty(n_nodes, np.int64),
-        np.zeros(2, np.intp),
-    )
-
-
-@kernel
 def divide(column, rows, spare, cut, missing, missing_left):
     """Stable partition of a node's rows. Returns how many are left."""
     n_left = 0
@@ -109,8 +97,8 @@ def push(gains, ids, size, gain, node):
 @kernel
 def preorder(work, order, parents):
     """Nodes in preorder; the place of the parent where a node is a right child, else -1."""
-    pending = np.empty(work.shape[0] + 1, dtype=np.int64)
-    above = np.empty(work.shape[0] + 1, dtype=np.int64)
+    pending = np.empty(work.shape[0] + 1, dtype=np.int32)
+    above = np.empty(work.shape[0] + 1, dtype=np.int32)
     pending[0] = 0
     above[0] = -1
     n_pending = 1
@@ -132,8 +120,8 @@ def preorder(work, order, parents):
 
 @kernel
 def grow_nodes(
-    growth, frame, codes, offsets, signs, rules, limits, state, features, rows, scratch, spare,
-    root, small, least_weight, scale,
+    growth, frame, codes, at_random, offsets, signs, rules, limits, state, features, rows,
+    scratch, spare, root, small, least_weight, scale,
 ):  # fmt: skip
     """Grow the subtree of the node ``root``; nodes of up to ``small`` rows are left for later."""
     work, bounds, frontier, progress = growth.work, growth.bounds, growth.frontier, growth.progress
@@ -159,7 +147,7 @@ def grow_nodes(
                 progress[N_LATER] += 1
                 continue
             split = leaf_split()
-            if codes is None:
+            if at_random is not None:
                 split = search_random(
                     frame, offsets, signs, rules, state, features, rows[begin:end], scratch,
                     least_weight, bounds[own, 0], bounds[own, 1],
@@ -185,7 +173,7 @@ def grow_nodes(
             bounds[own, 2] = split.means[0]
             bounds[own, 3] = split.means[1]
             if best_first:
-                push(growth.gains, frontier, n_frontier, gain, np.int64(node))
+                push(growth.gains, frontier, n_frontier, gain, node)
             else:
                 frontier[n_frontier] = node
             n_frontier += 1
@@ -231,8 +219,8 @@ def grow_nodes(
 
 @kernel
 def grow_tree(
-    seed, frame, codes, offsets, signs, rules, limits, nodes, table, leaf_weights, leaf_rows,
-    leaf_impurities, rows_by_leaf, sizes,
+    seed, frame, codes, at_random, offsets, signs, rules, limits, nodes, table, leaf_weights,
+    leaf_rows, leaf_impurities, rows_by_leaf, sizes,
 ):  # fmt: skip
     """One tree into its slices of a block's arrays; ``sizes``: nodes, leaves, rows of the table."""
     y, weights = frame.y, frame.weights
@@ -258,15 +246,36 @@ def grow_tree(
     if codes is not None:
         for f in range(n_features):
             n_codes = max(n_codes, np.intp(codes.n_codes[f]) + 1)
-    scratch = new_scratch(m, n_slots, n_codes, rules[MIN_LEAF] > 1)
+    scratch = Scratch(
+        np.empty(m, np.uint32),
+        np.empty((2, m)),
+        np.empty((3, n_slots)),
+        np.zeros((n_codes, n_slots)),
+        np.zeros(n_codes if rules[MIN_LEAF] > 1 else 1, np.int32),
+        np.zeros(all_words(n_codes), np.uint64),
+        np.empty(n_codes + 1, np.int32),
+        np.empty((3, n_codes + 1)),
+    )
     spare = np.empty(m, dtype=np.uint32)
-    features = np.arange(n_features)
+    features = np.empty(n_features, dtype=np.int32)
+    for f in range(n_features):
+        features[f] = f
     state = np.empty(1, dtype=np.uint64)
     seed_stream(state, seed, np.uint64(0))
 
     constrained = rules[CONSTRAINED]
     best_first = rules[MAX_LEAVES] > 0
-    growth = new_growth(min(2 * m - 1, nodes.shape[0]), constrained, best_first)
+    n_nodes = min(2 * m - 1, nodes.shape[0])
+    growth = Growth(
+        np.empty((n_nodes, 7), np.int32),
+        np.empty(n_nodes, np.uint32),
+        np.empty(n_nodes),
+        np.empty((n_nodes if constrained else 1, 4)),
+        np.empty(n_nodes if best_first else 1),
+        np.empty(n_nodes, np.int32),
+        np.empty(n_nodes, np.int32),
+        np.zeros(2, np.int32),
+    )
     work, bounds = growth.work, growth.bounds
     work[0, START] = 0
     work[0, END] = m
@@ -275,29 +284,34 @@ def grow_tree(
     bounds[0, 1] = np.inf
     growth.progress[N_NODES] = 1
     small = 0 if best_first else min(near_rows(frame, rules[MAX_FEATURES]), m)
-    grow_nodes(
-        growth, frame, codes, offsets, signs, rules, limits, state, features, rows, scratch, spare,
-        0, small, least_weight, scale,
-    )  # fmt: skip
-    near = new_frame(frame, small)
+    near = Frame(
+        np.empty((n_features, small), frame.columns.dtype),
+        np.empty((y.shape[0], small)),
+        np.empty(small),
+    )
     own_rows = np.empty(small, dtype=np.uint32)
-    for i in range(growth.progress[N_LATER]):
-        root = growth.later[i]
+    at = -1  # the top of the tree, then subtree by subtree; one call, or it is compiled twice
+    while at < growth.progress[N_LATER]:
+        root = np.intp(0 if at < 0 else growth.later[at])
         begin, end = np.intp(work[root, START]), np.intp(work[root, END])
-        fetch_rows(frame, rows[begin:end], near)
-        for j in range(end - begin):
-            own_rows[j] = rows[begin + j]
-            rows[begin + j] = j
+        if at >= 0:
+            fetch_rows(frame, rows[begin:end], near)
+            for j in range(end - begin):
+                own_rows[j] = rows[begin + j]
+                rows[begin + j] = j
         grow_nodes(
-            growth, near, codes, offsets, signs, rules, limits, state, features, rows, scratch,
-            spare, root, 0, least_weight, scale,
+            growth, frame if at < 0 else near, codes, at_random, offsets, signs, rules, limits,
+            state, features, rows, scratch, spare, root, small if at < 0 else 0, least_weight,
+            scale,
         )  # fmt: skip
-        for j in range(begin, end):
-            rows[j] = own_rows[rows[j]]
+        if at >= 0:
+            for j in range(begin, end):
+                rows[j] = own_rows[rows[j]]
+        at += 1
 
     n_nodes = growth.progress[N_NODES]
-    order = np.empty(n_nodes, dtype=np.int64)
-    parents = np.empty(n_nodes, dtype=np.int64)
+    order = np.empty(n_nodes, dtype=np.int32)
+    parents = np.empty(n_nodes, dtype=np.int32)
     preorder(work[:n_nodes], order, parents)
     n_leaves = 0
     n_table = 0
@@ -342,8 +356,8 @@ def grow_tree(
 
 @parallel_kernel
 def grow_trees(
-    seeds, columns, y, codes, offsets, signs, rules, limits, weights, nodes, table, leaf_weights,
-    leaf_rows, leaf_impurities, rows_by_leaf, sizes,
+    seeds, columns, y, codes, at_random, offsets, signs, rules, limits, weights, nodes, table,
+    leaf_weights, leaf_rows, leaf_impurities, rows_by_leaf, sizes,
 ):  # fmt: skip
     """Grow ``len(seeds)`` trees, each into its own slice of the last seven arrays.
 
@@ -352,7 +366,7 @@ def grow_trees(
     """
     for t in prange(seeds.shape[0]):
         grow_tree(
-            seeds[t], Frame(columns, y, weights[np.intp(t) % weights.shape[0]]), codes, offsets,
-            signs, rules, limits, nodes[t], table[t], leaf_weights[t], leaf_rows[t],
+            seeds[t], Frame(columns, y, weights[np.intp(t) % weights.shape[0]]), codes, at_random,
+            offsets, signs, rules, limits, nodes[t], table[t], leaf_weights[t], leaf_rows[t],
             leaf_impurities[t], rows_by_leaf[t], sizes[t],
         )  # fmt: skip

@@ -60,7 +60,7 @@ def search_random(
 ):
     """Best of the random splits of a node: on pairs if there are ``signs``, else on slots."""
     columns, y, weights = frame.columns, frame.y, frame.weights
-    keys, own_weights, totals = scratch.keys, scratch.weights, scratch.totals
+    keys, own_weights, totals = scratch.keys, scratch.pairs[0], scratch.pairs[1]
     n = rows.shape[0]
     best = leaf_split()
     is_class, criterion = rules[IS_CLASS], rules[CRITERION]

@@ -8,7 +8,7 @@ that lack the value carry the code ``missing``.
 import numpy as np
 
 from fastml._jit import kernel
-from fastml.kernels.code_set import note_code, take_codes
+from fastml.kernels.code_set import note_code, take_codes, upper_words
 from fastml.kernels.forest_score import (
     CONSTRAINED,
     CRITERION,
@@ -100,11 +100,10 @@ def search_pairs(
     Means of children must lie within ``lower`` and ``upper``.
     """
     columns, y, weights = frame.columns, frame.y, frame.weights
-    own_weights, totals = scratch.weights, scratch.totals
-    hist, counts, occupied = scratch.hist, scratch.counts, scratch.occupied
-    bits, upper_bits = scratch.bits, scratch.upper_bits
-    cut_weights, cut_totals, cut_rows = scratch.cut_weights, scratch.cut_totals, scratch.cut_rows
-    scores = scratch.scores
+    own_weights, totals = scratch.pairs[0], scratch.pairs[1]
+    hist, counts, occupied, bits = scratch.hist, scratch.counts, scratch.occupied, scratch.bits
+    cut_weights, cut_totals, scores = scratch.cuts[0], scratch.cuts[1], scratch.cuts[2]
+    lower_bits = upper_words(hist.shape[0])
     n = rows.shape[0]
     best = leaf_split()
     weight = 0.0
@@ -141,7 +140,7 @@ def search_pairs(
         add_pairs(columns[feature], rows, own_weights, totals, hist)
         if few:
             for i in range(n):
-                note_code(bits, upper_bits, columns[feature, rows[i]])
+                note_code(bits, lower_bits, columns[feature, rows[i]])
         if least_rows > 1:
             for i in range(n):
                 counts[columns[feature, rows[i]]] += 1
@@ -149,17 +148,12 @@ def search_pairs(
         missing_rows = counts[missing] if least_rows > 1 else 0
         has_missing = missing_weight > 0.0
         if few:
-            n_occupied = take_codes(bits, upper_bits, missing, occupied)
+            n_occupied = take_codes(bits, lower_bits, occupied)
             sum_listed(hist, occupied, n_occupied, cut_weights, cut_totals)
         else:
             n_occupied = sum_all(hist, missing + 1, occupied, cut_weights, cut_totals)
-        if least_rows > 1:
-            before = 0
-            for at in range(n_occupied):
-                before += counts[occupied[at]]
-                counts[occupied[at]] = 0
-                cut_rows[at] = before
         if n_occupied < 2:
+            counts[occupied[0] if least_rows > 1 else 0] = 0
             continue
         any_varies = True
 
@@ -169,23 +163,23 @@ def search_pairs(
             n_cuts = n_present if has_missing and side == 0 else n_present - 1
             added_weight = missing_weight if side == 1 else 0.0
             added_total = missing_total if side == 1 else 0.0
-            added_rows = missing_rows if side == 1 else 0
+            left_rows = missing_rows if side == 1 else 0
             if squared:
                 squared_scores(
                     cut_weights, cut_totals, n_cuts, added_weight, added_total, weight, total,
                     scores,
                 )  # fmt: skip
             for at in range(n_cuts):
+                if least_rows > 1:
+                    left_rows += counts[occupied[at]]
+                    if left_rows < least_rows or n - left_rows < least_rows:
+                        continue
                 if squared and not scores[at] > best.score:
                     continue
                 left_weight = cut_weights[at] + added_weight
                 left_total = cut_totals[at] + added_total
                 right_weight = weight - left_weight
                 right_total = total - left_total
-                if least_rows > 1:
-                    left_rows = cut_rows[at] + added_rows
-                    if left_rows < least_rows or n - left_rows < least_rows:
-                        continue
                 if left_weight < least_weight or right_weight < least_weight:
                     continue
                 if squared:
@@ -208,6 +202,9 @@ def search_pairs(
                     threshold = between(codes, feature, code, occupied[at + 1])
                 missing_left = np.intp(side if has_missing else 2)
                 best = Split(score, undivided, feature, code, threshold, missing_left, means)
+        if least_rows > 1:
+            for at in range(n_occupied):
+                counts[occupied[at]] = 0
     return best
 
 
@@ -215,8 +212,8 @@ def search_pairs(
 def search_slots(frame, codes, offsets, rules, state, features, rows, scratch, least_weight):
     """As `search_pairs`, on slots."""
     columns, y, weights = frame.columns, frame.y, frame.weights
-    hist, counts, occupied = scratch.hist, scratch.counts, scratch.occupied
-    bits, upper_bits = scratch.bits, scratch.upper_bits
+    hist, counts, occupied, bits = scratch.hist, scratch.counts, scratch.occupied, scratch.bits
+    lower_bits = upper_words(hist.shape[0])
     n = rows.shape[0]
     best = leaf_split()
     is_class = rules[IS_CLASS]
@@ -248,8 +245,8 @@ def search_slots(frame, codes, offsets, rules, state, features, rows, scratch, l
         for i in range(n):
             code = np.intp(columns[feature, rows[i]])
             add_row(hist[code], weights[rows[i]], y, rows[i], offsets, is_class)
-            note_code(bits, upper_bits, code)
-        n_occupied = take_codes(bits, upper_bits, missing, occupied)
+            note_code(bits, lower_bits, code)
+        n_occupied = take_codes(bits, lower_bits, occupied)
         if n_occupied > 1:
             any_varies = True
             if least_rows > 1:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fastml.kernels.code_set import lowest_bit, note_code, take_codes
+from fastml.kernels.code_set import all_words, lowest_bit, note_code, take_codes, upper_words
 
 # With JIT off, NumPy scalars warn where compiled code wraps round as it should.
 pytestmark = pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")
@@ -19,11 +19,10 @@ def test_lowest_bit():
 @pytest.mark.small
 @pytest.mark.parametrize("codes", [[], [0], [63, 64], [5000, 4095, 4096, 0, 5000]])
 def test_a_set_of_codes(codes):
-    bits, upper_bits = np.zeros(80, np.uint64), np.zeros(2, np.uint64)
+    bits, lower = np.zeros(all_words(5001), np.uint64), upper_words(5001)
     for code in codes:
-        note_code(bits, upper_bits, np.intp(code))
+        note_code(bits, lower, code)
     found = np.full(8, -1, np.int64)
-    n = take_codes(bits, upper_bits, 5000, found)
+    n = take_codes(bits, lower, found)
     assert found[:n].tolist() == sorted(set(codes))
     assert not bits.any()
-    assert not upper_bits.any()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fastml.kernels.forest_frame import Frame, fetch_rows, near_rows, new_frame, new_scratch
+from fastml.kernels.forest_frame import Frame, fetch, fetch_rows, near_rows
 
 
 def frame(n, d, outputs=2, dtype=np.uint8):
@@ -16,8 +16,7 @@ def frame(n, d, outputs=2, dtype=np.uint8):
 @pytest.mark.parametrize("rows", [[], [5], [1, 4, 8]], ids=str)
 def test_rows_are_copied(rows):
     whole = frame(9, 3)
-    near = new_frame(whole, 4)
-    assert near.columns.dtype == whole.columns.dtype
+    near = Frame(np.empty((3, 4), np.uint8), np.empty((2, 4)), np.empty(4))
     rows = np.array(rows, np.uint32)
     fetch_rows(whole, rows, near)
     for own, copied in zip(whole, near):
@@ -25,15 +24,14 @@ def test_rows_are_copied(rows):
 
 
 @pytest.mark.small
+def test_values_are_copied():
+    target = np.zeros(3, np.uint32)
+    fetch(np.array([5, 6, 7], np.uint32), np.array([2, 0], np.uint32), target)
+    assert target.tolist() == [7, 5, 0]
+
+
+@pytest.mark.small
 def test_size_of_a_near_frame():
     assert near_rows(frame(9, 20), 4) == (1 << 18) // (20 + 16 + 8)
     assert near_rows(frame(9, 20, 1, np.uint32), 4) == (1 << 18) // (80 + 8 + 8)
     assert near_rows(frame(9, 20), 1) == 0  # copies would be read too seldom
-
-
-@pytest.mark.small
-def test_scratch_begins_empty():
-    scratch = new_scratch(5, 3, 9, True)
-    assert scratch.hist.shape == (9, 3)
-    for clean in (scratch.hist, scratch.counts, scratch.bits, scratch.upper_bits):
-        assert not clean.any()

@@ -191,7 +191,7 @@ def test_no_rows_and_one_row():
 
 @pytest.mark.small
 def test_pieces():
-    gains, ids = np.empty(9), np.empty(9, np.int64)
+    gains, ids = np.empty(9), np.empty(9, np.int32)
     order = [3.0, 9.0, 1.0, 7.0, 7.0, 2.0]
     for size, gain in enumerate(order):
         push(gains, ids, size, gain, size)
@@ -208,7 +208,7 @@ def test_pieces():
         assert list(rows) == expected
     work = np.full((3, 7), -1, np.int32)
     work[0, LEFT], work[0, RIGHT] = 2, 1
-    order, parents = np.empty(3, np.int64), np.empty(3, np.int64)
+    order, parents = np.empty(3, np.int32), np.empty(3, np.int32)
     assert preorder(work, order, parents) == 3
     assert list(order) == [0, 2, 1]
     assert list(parents) == [-1, -1, 0]

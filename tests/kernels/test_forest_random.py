@@ -6,7 +6,7 @@ import pytest
 
 from fastml.kernels import forest_score as k
 from fastml.kernels.forest_codes import assign_keys
-from fastml.kernels.forest_frame import Frame, new_scratch
+from fastml.kernels.forest_frame import Frame
 from fastml.kernels.forest_random import key_range, left_sums, search_random
 from fastml.kernels.presort import MISSING_KEY
 
@@ -26,8 +26,8 @@ def search(X, Y, weights, *, n_classes=None, seed=1, min_leaf=1, signs=None, lea
     assign_keys(X, keys, n_threads=1)
     return search_random(
         Frame(keys, np.ascontiguousarray(Y.T), weights), None if pair else offsets,
-        given if pair else None, rules, np.array([seed], np.uint64), np.arange(d),
-        np.arange(n, dtype=np.uint32), new_scratch(n, offsets[-1], 1, False), least, -np.inf,
+        given if pair else None, rules, np.array([seed], np.uint64), np.arange(d, dtype=np.int32),
+        np.arange(n, dtype=np.uint32), naive.forest_scratch(n, offsets[-1], 1), least, -np.inf,
         np.inf,
     )  # fmt: skip
 

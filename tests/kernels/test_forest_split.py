@@ -7,7 +7,7 @@ import pytest
 from fastml.ensemble._forest_codes import encode
 from fastml.kernels import forest_score as score
 from fastml.kernels import forest_split as k
-from fastml.kernels.forest_frame import Frame, new_scratch
+from fastml.kernels.forest_frame import Frame
 
 # With JIT off, NumPy scalars warn where compiled code wraps round as it should.
 pytestmark = pytest.mark.filterwarnings("ignore:(overflow|invalid|divide):RuntimeWarning")
@@ -40,8 +40,9 @@ def rules(criterion, *, is_class, d, min_leaf=1, constrained=False):
 
 def working(n, d, codes, n_slots):
     """State of the generator, features, rows and scratch of a search."""
-    scratch = new_scratch(n, n_slots, int(codes.n_codes.max()) + 1, True)
-    return np.array([7], np.uint64), np.arange(d), np.arange(n, dtype=np.uint32), scratch
+    scratch = naive.forest_scratch(n, n_slots, int(codes.n_codes.max()) + 1)
+    features = np.arange(d, dtype=np.int32)
+    return np.array([7], np.uint64), features, np.arange(n, dtype=np.uint32), scratch
 
 
 def pairs(X, y, weights, criterion, *, is_class, min_leaf=1, least=0.0, signs=None, exact=True):
@@ -60,7 +61,7 @@ def pairs(X, y, weights, criterion, *, is_class, min_leaf=1, least=0.0, signs=No
 
 
 def assert_clean(scratch):
-    for name in ("hist", "counts", "bits", "upper_bits"):
+    for name in ("hist", "counts", "bits"):
         assert not getattr(scratch, name).any(), f"{name} is left dirty"
 
 
