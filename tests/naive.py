@@ -612,6 +612,19 @@ def best_forest_split(X, y, weights, criterion, n_classes, min_leaf=1, min_weigh
     return best
 
 
+def forest_scratch(n_rows, n_slots, n_codes):
+    """Memory for a search as a tree sets it up."""
+    from fastml.kernels.code_set import all_words
+    from fastml.kernels.forest_frame import Scratch
+
+    return Scratch(
+        np.empty(n_rows, np.uint32), np.empty((2, n_rows)), np.empty((3, n_slots)),
+        np.zeros((n_codes, n_slots)), np.zeros(n_codes, np.int32),
+        np.zeros(all_words(n_codes), np.uint64), np.empty(n_codes + 1, np.int32),
+        np.empty((3, n_codes + 1)),
+    )  # fmt: skip
+
+
 # kernels/forest_codes.py
 
 
@@ -719,19 +732,40 @@ def best_subset_split(codes, y, w, criterion):
 # kernels/tree_predict.py
 
 
+def child(tree, node, x):
+    """Where a value goes, by scikit-learn's arrays."""
+    if np.isnan(x):
+        left = tree.missing_go_to_left[node]
+    elif tree.is_categorical[node]:
+        left = x in tree.categories_left(node)
+    else:
+        left = x <= tree.threshold[node]
+    return tree.children_left[node] if left else tree.children_right[node]
+
+
 def walk(tree, row):
-    """Leaf of a row, by scikit-learn's arrays."""
+    """Leaf of a row."""
     node = 0
     while tree.children_left[node] >= 0:
-        x = row[tree.feature[node]]
-        if np.isnan(x):
-            left = tree.missing_go_to_left[node]
-        elif tree.is_categorical[node]:
-            left = x in tree.categories_left(node)
-        else:
-            left = x <= tree.threshold[node]
-        node = tree.children_left[node] if left else tree.children_right[node]
+        node = child(tree, node, row[tree.feature[node]])
     return node
+
+
+# kernels/tree_dependence.py
+
+
+def dependence(tree, fixed, node=0):
+    """Mean prediction where some columns are fixed and the others follow the training rows."""
+    if tree.children_left[node] < 0:
+        return tree.value[node, 0, 0]
+    feature = tree.feature[node]
+    if feature in fixed:
+        return dependence(tree, fixed, child(tree, node, fixed[feature]))
+    both = tree.children_left[node], tree.children_right[node]
+    return np.average(
+        [dependence(tree, fixed, at) for at in both],
+        weights=[tree.weighted_n_node_samples[at] for at in both],
+    )
 
 
 # ---------------------------------------------------------------------------- binning
