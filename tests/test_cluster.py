@@ -235,6 +235,16 @@ def test_fewer_distinct_rows_than_clusters(algorithm):
     assert km.inertia_ == 0
 
 
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+def test_rounding_does_not_move_equal_rows_for_ever(container, dtype):
+    X = np.random.default_rng(0).normal(size=(20, 4)).astype(dtype)
+    km = KMeans(40, random_state=0).fit(container(np.repeat(X, 10, axis=0)))
+    assert km.n_iter_ < 10
+    assert km.inertia_ < 1e-10
+
+
 @pytest.mark.small
 @pytest.mark.parametrize("estimator", [KMeans, MiniBatchKMeans, BisectingKMeans])
 def test_extreme_shapes(estimator):

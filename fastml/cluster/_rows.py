@@ -120,7 +120,10 @@ class Rows:
     def relocate_empty(self, n_empty: int, centers: NDArray, labels: NDArray) -> None:
         """scikit-learn's rule: an empty cluster takes the row farthest from its centre."""
         distances = self.distances_to_own_center(centers, labels)
-        if distances.max() == 0:  # more clusters than distinct rows
+        # More clusters than distinct rows: the means of equal rows differ from them by rounding.
+        doubles = np.finfo(np.float64).eps
+        rounding = 4 * np.finfo(self.dtype).eps + 8 * np.sqrt(self.n_rows) * doubles
+        if distances.max() <= rounding**2 * np.einsum("jd,jd->j", centers, centers).max():
             return
         sums, masses = self.total_sums, self.total_masses
         farthest = np.argpartition(distances, -n_empty)[: -n_empty - 1 : -1]
