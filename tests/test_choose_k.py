@@ -67,6 +67,10 @@ def test_elbow_ratio_of_equal_costs_is_not_defined():
         ({"k_range": [0, 1]}, ValueError, "within 1"),
         ({"k_range": [161]}, ValueError, "n_samples=160"),
         ({"k_range": [1.5]}, TypeError, "whole"),
+        ({"k_range": ["two", 3]}, TypeError, "whole"),
+        ({"k_range": [2], "method": "gap", "n_references": 0}, ValueError, "n_references"),
+        ({"k_range": [2], "method": "benefit", "cost": "much"}, TypeError, "cost"),
+        ({"k_range": [2], "estimator": 3}, TypeError, "n_clusters or n_components"),
         ({"k_range": [2], "method": "guess"}, ValueError, "method"),
         ({"k_range": [2], "method": "bic", "estimator": KMeans()}, TypeError, "bic"),
         ({"k_range": [1], "method": "silhouette"}, ValueError, "widen"),
@@ -83,6 +87,18 @@ def test_mixture_as_estimator(X):
     choice = choose_k(X, [3, 4, 5], method="bic", estimator=estimator, random_state=0)
     assert choice.k == 4
     assert choice.scores[1] == choice.models[4].bic(X)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0])
+def test_gap_of_mixtures_is_that_of_their_labels(X, scale):
+    choice = choose_k(
+        scale * X, [3, 4, 5], method="gap", estimator=GaussianMixture(reg_covar=0), random_state=0
+    )
+    assert choice.k == 4
+    again = choose_k(
+        scale * X, [3, 4, 5], method="gap", estimator=GaussianMixture(reg_covar=0), random_state=0
+    )
+    np.testing.assert_array_equal(choice.scores, again.scores)
 
 
 def test_plots(X):

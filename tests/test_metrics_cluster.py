@@ -250,6 +250,19 @@ def test_within_cluster_distance():
         )
 
 
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_scores_of_huge_and_tiny_rows(scale):
+    X, labels = blobs(90)
+    np.testing.assert_allclose(
+        metrics.silhouette_samples(scale * X, labels), metrics.silhouette_samples(X, labels)
+    )
+    assert metrics.dunn_index(scale * X, labels) == pytest.approx(metrics.dunn_index(X, labels))
+
+
+def test_information_of_an_empty_table():
+    assert metrics.mutual_info_score(None, None, contingency=np.zeros((2, 2), dtype=int)) == 0.0
+
+
 # ---------------------------------------------------------------------------- bad input
 
 X4 = np.arange(8.0).reshape(4, 2)
@@ -266,6 +279,9 @@ BAD = [
     ("within_cluster_distance", (X4, [0, 0, 1, 1]), {"centers": [[1.0, 2.0]]}, "shape"),
     ("rand_score", ([0, 1], [0, 1, 1]), {}, "inconsistent numbers of samples"),
     ("rand_score", ([[0, 1]], [0, 1]), {}, "labels_true must be 1D"),
+    ("contingency_matrix", ([0, 1], [0, 1, 1]), {}, "inconsistent numbers of samples"),
+    ("contingency_matrix", ([[0, 1]], [0, 1]), {}, "labels_true must be 1D"),
+    ("contingency_matrix", (None, [0, 1]), {}, "labels_true must be 1D"),
     ("purity_score", ([0, 1], [0, 1]), {"average": "mean"}, "average"),
 ]
 

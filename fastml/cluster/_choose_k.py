@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from numbers import Integral, Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,7 +116,7 @@ def choose_k(
         - 'silhouette': the largest mean silhouette coefficient.
         - 'gap': the smallest K with :math:`G(K) \\ge G(K+1) - s_{K+1}`, where
           :math:`G(K) = E \\log Q^*(K) - \\log Q(K)` compares with uniform rows in the same box; if
-          there is none, the K of the largest G.
+          there is none, the K of the largest G. For mixtures, Q is the cost of their labels.
         - 'bic': the mixture with the smallest Bayesian information criterion.
     estimator : estimator, default=None
         Cloned for every K. None means `KMeans`, or `GaussianMixture` for 'bic'.
@@ -151,6 +152,10 @@ def choose_k(
     3
     """
     check_choice("method", method, METHODS)
+    if not isinstance(n_references, Integral) or n_references < 1:
+        raise ValueError(f"n_references must be a whole number from 1 on, got {n_references!r}")
+    if not (cost is None or isinstance(cost, Real)):
+        raise TypeError(f"cost must be a number or None, got {cost!r}")
     X = check_array(X, dtype=FLOATS)
     ks = _check_range(k_range, X.shape[0])
     search = _Search(X, estimator, method, random_state, n_jobs)
@@ -181,15 +186,15 @@ def choose_k(
 
 
 def _check_range(k_range: Iterable, n_rows: int) -> list[int]:
-    ks = sorted(set(k_range)) if isinstance(k_range, Iterable) else None
+    ks = set(k_range) if isinstance(k_range, Iterable) else None
     if not ks:
         raise ValueError(f"k_range must hold at least one number of clusters, got {k_range!r}")
     for k in ks:
-        if isinstance(k, bool) or not hasattr(k, "__index__"):
+        if isinstance(k, bool) or not isinstance(k, Integral):
             raise TypeError(f"k_range must hold whole numbers, got {k!r}")
-        if not 1 <= k <= n_rows:
+        if not 1 <= int(k) <= n_rows:
             raise ValueError(f"k_range must be within 1 and n_samples={n_rows}, got {k}")
-    return [int(k) for k in ks]
+    return sorted(int(k) for k in ks)
 
 
 def _at_least(ks, values) -> int:
@@ -208,7 +213,7 @@ class _Search:
         self.random_state = check_random_state(random_state)
         self.seed = int(self.random_state.randint(np.iinfo(np.int32).max))
         self.estimator = estimator if estimator is not None else self._default(method)
-        names = self.estimator.get_params()
+        names = getattr(self.estimator, "get_params", dict)()
         self.parameter = "n_clusters" if "n_clusters" in names else "n_components"
         if self.parameter not in names:
             raise TypeError(
@@ -245,18 +250,26 @@ class _Search:
         return self.models[k]
 
     def cost(self, model, X) -> float:
-        """inertia_, else the cost of the labels, else minus the log-likelihood."""
-        if hasattr(model, "inertia_"):
-            return float(model.inertia_)
-        if hasattr(model, "labels_"):
-            from fastml.metrics import within_cluster_distance
-
-            return within_cluster_distance(X, model.labels_)
+        """Within-cluster cost, or minus the log-likelihood of a model without clusters."""
+        if hasattr(model, "inertia_") or hasattr(model, "labels_"):
+            return within_cost(model, X)
         return -model.score(X) * X.shape[0]
 
     def labels(self, k: int):
-        model = self.model(k)
-        return model.labels_ if hasattr(model, "labels_") else model.predict(self.X)
+        return labels_of(self.model(k), self.X)
+
+
+def labels_of(model, X):
+    return model.labels_ if hasattr(model, "labels_") else model.predict(X)
+
+
+def within_cost(model, X) -> float:
+    """inertia_, else the squared distances to the means of the model's labels."""
+    if hasattr(model, "inertia_"):
+        return float(model.inertia_)
+    from fastml.metrics import within_cluster_distance
+
+    return within_cluster_distance(X, labels_of(model, X))
 
 
 def _elbow(search: _Search, ks) -> NDArray:
@@ -312,8 +325,8 @@ def _gap(search: _Search, ks, n_references) -> tuple[NDArray, int]:
     for b in range(n_references):
         reference = search.random_state.uniform(low, high, size=X.shape).astype(search.X.dtype)
         for j, k in enumerate(ks):
-            logs[b, j] = _log(search.cost(search.fit(k, reference), reference))
-    own = np.array([_log(search.cost(search.model(k), search.X)) for k in ks])
+            logs[b, j] = _log(within_cost(search.fit(k, reference), reference))
+    own = np.array([_log(within_cost(search.model(k), search.X)) for k in ks])
     gaps = logs.mean(axis=0) - own
     errors = logs.std(axis=0) * np.sqrt(1.0 + 1.0 / n_references)
     for j in range(len(ks) - 1):

@@ -65,11 +65,15 @@ def check_labels(labels_true, labels_pred) -> tuple[NDArray, NDArray]:
                 UserWarning,
                 stacklevel=4,
             )
-    for name, labels in zip(("labels_true", "labels_pred"), checked):
+    _check_shapes(*checked)
+    return checked[0], checked[1]
+
+
+def _check_shapes(labels_true: NDArray, labels_pred: NDArray) -> None:
+    for name, labels in (("labels_true", labels_true), ("labels_pred", labels_pred)):
         if labels.ndim != 1:
             raise ValueError(f"{name} must be 1D: shape is {labels.shape!r}")
-    check_consistent_length(*checked)
-    return checked[0], checked[1]
+    check_consistent_length(labels_true, labels_pred)
 
 
 def checked_table(labels_true, labels_pred) -> Table:
@@ -117,7 +121,9 @@ def contingency_matrix(labels_true, labels_pred, *, eps=None, sparse=False, dtyp
     """
     if eps is not None and sparse:
         raise ValueError("Cannot set 'eps' when sparse=True")
-    table = table_of(np.asarray(labels_true), np.asarray(labels_pred))
+    labels_true, labels_pred = np.asarray(labels_true), np.asarray(labels_pred)
+    _check_shapes(labels_true, labels_pred)
+    table = table_of(labels_true, labels_pred)
     shape = (table.row_sums.size, table.column_sums.size)
     if sparse:
         from sklearn.utils import _align_api_if_sparse

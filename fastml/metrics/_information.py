@@ -27,7 +27,7 @@ def _entropy(sizes) -> float:
 
 def _information(table: Table) -> float:
     """Mutual information, with terms of rounding size dropped."""
-    if table.row_sums.size <= 1 or table.column_sums.size <= 1:
+    if not table.counts.size or table.row_sums.size == 1 or table.column_sums.size == 1:
         return 0.0
     total = table.counts.sum()
     share = table.counts / total

@@ -150,13 +150,16 @@ def _check_diagonal(X):
         )
 
 
-def _sorted_rows(X, clusters):
-    """Rows sorted by label, centred, in float64, padded to an even number of features."""
+def _sorted_rows(X, clusters) -> tuple[np.ndarray, float]:
+    """Rows sorted by label, centred, in float64, padded to an even number of features; and the
+    power of two they are divided by, so that no square is too large or too small."""
     n_rows, n_features = X.shape
     rows = np.zeros((n_rows, n_features + n_features % 2))
     rows[:, :n_features] = X[clusters.order]
     rows[:, :n_features] -= rows[:, :n_features].mean(axis=0)
-    return kernel_view(rows)
+    unit = float(np.ldexp(1.0, np.frexp(np.abs(rows).max())[1] - 1))
+    rows /= unit
+    return kernel_view(rows), unit
 
 
 def _tasks(rows, n_jobs) -> tuple[int, int, int]:
@@ -170,7 +173,7 @@ def _tasks(rows, n_jobs) -> tuple[int, int, int]:
 
 def euclidean_coefficients(X, clusters: Clusters, n_jobs=None, budget=SUMS_BUDGET) -> np.ndarray:
     """Coefficients of the sorted rows, by tiles; sums take at most ``budget`` bytes."""
-    rows = _sorted_rows(X, clusters)
+    rows, _ = _sorted_rows(X, clusters)
     n_blocks, step, n_threads = _tasks(rows, n_jobs)
     found = np.empty(rows.shape[0])
     arguments = (rows, clusters.sorted_codes, clusters.bounds)
@@ -291,13 +294,13 @@ def dunn_index(X, labels, *, metric="euclidean", separation="single", **kwds):
 
 
 def _euclidean_extremes(X, clusters, n_jobs) -> tuple[float, float]:
-    rows = _sorted_rows(X, clusters)
+    rows, unit = _sorted_rows(X, clusters)
     n_blocks, step, n_threads = _tasks(rows, n_jobs)
     found = np.tile([np.inf, 0.0], (n_blocks, 1))
     for first in range(0, n_blocks, step):
         last = min(first + step, n_blocks)
         kernels.extremes(first, last, rows, clusters.sorted_codes, found, n_threads=n_threads)
-    return found[:, 0].min(), found[:, 1].max()
+    return unit * found[:, 0].min(), unit * found[:, 1].max()
 
 
 def _extremes_of_blocks(blocks, clusters) -> tuple[float, float]:
