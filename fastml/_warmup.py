@@ -319,7 +319,8 @@ def _tree() -> Iterator[Call]:
             for criterion in ("squared_error", "absolute_error"):
                 model = tree.DecisionTreeRegressor(criterion=criterion).fit(X, targets)
                 model.feature_importances_  # noqa: B018
-        tree.DecisionTreeRegressor(max_leaf_nodes=3).fit(X, y)
+        model = tree.DecisionTreeRegressor(max_leaf_nodes=3).fit(X, y)
+        model._compute_partial_dependence_recursion(X[:1, :1], [0])
 
     yield "DecisionTreeClassifier", classify
     yield "DecisionTreeRegressor", regress

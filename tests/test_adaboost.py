@@ -280,7 +280,7 @@ def test_predictions_come_in_blocks(monkeypatch):
         ({"sample_weight": np.zeros(60)}, "at least one non-zero"),
         ({"sample_weight": np.ones(59)}, "sample_weight.shape"),
         ({"X": np.full((60, 3), np.nan)}, "NaN"),
-        ({"X": np.full((60, 3), 1e300)}, "too large for dtype"),
+        ({"X": np.full((60, 3), 1e300)}, "X contains infinity or a value too large for dtype"),
         ({"X": np.zeros((60, 3, 2))}, "dim 3"),
         ({"y": np.zeros(59)}, "inconsistent numbers of samples"),
     ],

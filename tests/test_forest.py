@@ -15,7 +15,9 @@ from fastml.ensemble import (
     ExtraTreesRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    RandomTreesEmbedding,
 )
+from fastml.ensemble._forest_quantiles import kept_targets
 
 CLASSIFIERS = [RandomForestClassifier, ExtraTreesClassifier]
 REGRESSORS = [RandomForestRegressor, ExtraTreesRegressor]
@@ -167,6 +169,7 @@ def test_errors():
     for options, message in (
         ({"bootstrap": False, "oob_score": True}, "Out of bag estimation only available"),
         ({"bootstrap": False, "max_samples": 3}, "cannot be set if"),
+        ({"bootstrap": False, "n_iter_no_change": 3}, "rows out of bag: set bootstrap=True"),
         ({"monotonic_cst": [1, 0, 0, 0]}, "multiclass"),
         ({"splitter": "fast"}, "splitter"),
         ({"criterion": "squared_error"}, "criterion"),
@@ -343,6 +346,40 @@ def test_callbacks_and_verbose(capsys, waves):
     assert "of 100" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("cls", FORESTS)
+def test_callbacks_see_the_forest_so_far(cls, waves):
+    X, y = waves[0][:200], waves[1][:200]
+    seen = []
+
+    def look(forest, n_trees, n_estimators):
+        seen.append((len(forest), len(forest.estimators_), n_trees, len(forest.predict(X[:5]))))
+
+    model = cls(20, callbacks=[look], random_state=0).fit(X, y)
+    assert [call[:3] for call in seen] == [(n, n, n) for *_, n, _ in seen]
+    assert {call[3] for call in seen} == {5}
+    assert len(seen) > 1
+    assert len(model.estimators_) == 20
+    np.testing.assert_array_equal(model.predict(X), cls(20, random_state=0).fit(X, y).predict(X))
+
+
+@pytest.mark.parametrize("cls", [RandomForestClassifier, RandomForestRegressor])
+def test_pruned_trees_are_judged_out_of_bag(cls, waves):
+    X, y = waves
+    y = (y == 1).astype(int)
+    model = cls(40, random_state=0, oob_score=True, ccp_alpha=0.01).fit(X, y)
+    sums, seen = np.zeros((len(X), 2)), np.zeros(len(X))
+    for tree, drawn in zip(model, model.estimators_samples_):
+        rows = np.setdiff1d(np.arange(len(X)), drawn)
+        said = getattr(tree, "predict_proba", tree.predict)(X[rows]).reshape(len(rows), -1)
+        sums[rows, : said.shape[1]] += said
+        seen[rows] += 1
+    mean = sums[seen > 0] / seen[seen > 0, None]
+    if cls is RandomForestClassifier:
+        np.testing.assert_allclose(model.oob_decision_function_[seen > 0], mean)
+    else:
+        np.testing.assert_allclose(model.oob_prediction_[seen > 0], mean[:, 0])
+
+
 @pytest.mark.parametrize("cls", [RandomForestClassifier, RandomForestRegressor])
 def test_permutation_importances(cls):
     rng = np.random.default_rng(0)
@@ -355,6 +392,10 @@ def test_permutation_importances(cls):
     assert np.abs(np.delete(found, 1)).max() < 0.02
     with pytest.raises(ValueError, match="rows of the fit"):
         model.oob_permutation_importances(X[:9], y[:9])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.oob_permutation_importances(X, y[:9])
+    with pytest.raises(ValueError, match="n_repeats"):
+        model.oob_permutation_importances(X, y, n_repeats=0)
     with pytest.raises(ValueError, match="bootstrap=True"):
         cls(2, bootstrap=False).fit(X, y).oob_permutation_importances(X, y)
 
@@ -381,15 +422,58 @@ def test_quantiles_cover(cls):
 
 def test_quantiles_of_one_leaf():
     y = np.array([1.0, 2.0, 3.0, 10.0])
-    model = RandomForestRegressor(1, bootstrap=False, max_depth=1, min_samples_leaf=3)
-    model.fit(np.zeros((4, 1)), y)
+    settings = {"bootstrap": False, "max_depth": 1, "min_samples_leaf": 3, "leaf_targets": 4}
+    model = RandomForestRegressor(1, **settings).fit(np.zeros((4, 1)), y)
     np.testing.assert_array_equal(
         model.predict_quantiles([[0.0]], [0.0, 0.25, 0.5, 0.51, 1.0]), [[1.0, 1.0, 2.0, 3.0, 10.0]]
     )
     with pytest.raises(ValueError, match="between 0 and 1"):
         model.predict_quantiles([[0.0]], 1.5)
-    with pytest.raises(ValueError, match="needs one output"):
-        RandomForestRegressor(2, ccp_alpha=0.1).fit([[0], [1]], [0, 1]).predict_quantiles([[0]])
+    for bad in (
+        RandomForestRegressor(2, ccp_alpha=0.1).fit([[0], [1]], [0, 1]),
+        RandomForestRegressor(2).fit([[0], [1]], [[0, 1], [1, 0]]),
+    ):
+        with pytest.raises(ValueError, match="one output and trees that are not pruned"):
+            bad.predict_quantiles([[0]])
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error"])
+def test_all_targets_kept_are_all_targets(criterion):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 2)), rng.normal(size=200)
+    settings = {"criterion": criterion, "min_samples_leaf": 5, "random_state": 0}
+    model = RandomForestRegressor(7, leaf_targets=200, **settings).fit(X, y)
+    found, leaves = model.predict_quantiles(X[:20], [0.1, 0.6]), model.apply(X)
+    for i in range(20):
+        weights = np.zeros(200)
+        for t, drawn in enumerate(model.estimators_samples_):
+            mine = np.bincount(drawn, minlength=200) * (leaves[:, t] == leaves[i, t])
+            weights += mine / mine.sum()
+        order = np.argsort(y)
+        reached = np.cumsum(weights[order])
+        expected = y[order][np.searchsorted(reached, np.array([0.1, 0.6]) * 7 * (1 - 1e-12))]
+        np.testing.assert_array_equal(found[i], expected)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_kept_targets_are_a_fair_draw(whole):
+    rng = np.random.default_rng(0)
+    samples = np.array([1, 6, 3, 9])
+    rows, y = rng.permutation(19), rng.normal(size=19)
+    y[rows[7:10]] = 5.0  # a leaf of equal targets keeps none
+    weights = rng.integers(1, 4, 19).astype(float) if whole else rng.random(19)
+    shares = np.zeros(19)
+    for seed in range(3000):
+        counts, targets = kept_targets(rows, samples, y, weights, 2, seed)
+        assert counts.tolist() == [0, 2, 0, 2]
+        shares += np.isin(y, targets[:2]) * 0.5 * (1 + (targets[0] == targets[1]))
+    leaf = rows[1:7]
+    np.testing.assert_allclose(shares[leaf] / 3000, weights[leaf] / weights[leaf].sum(), atol=0.03)
+    counts, targets = kept_targets(rows, samples, y, weights, 300, 0)
+    if whole:
+        assert sorted(targets[: counts[1]]) == sorted(np.repeat(y[leaf], weights[leaf].astype(int)))
+    else:
+        assert counts[1] == 300
 
 
 # ---------------------------------------------------------------------------- storage
@@ -403,8 +487,56 @@ def test_size_of_a_node(waves):
     n_nodes = len(model._trees.nodes)
     assert len(pickle.dumps(model)) < 32 * n_nodes
     assert len(pickle.dumps(model)) <= 0.3 * len(pickle.dumps(reference))
-    regressor = RandomForestRegressor(5, random_state=0).fit(X, X[:, 0])
-    assert len(pickle.dumps(regressor)) < 32 * len(regressor._trees.nodes)
+
+
+@pytest.mark.parametrize("cls", REGRESSORS)
+@pytest.mark.parametrize(
+    "settings", [{}, {"min_samples_leaf": 5}, {"max_depth": 6}, {"criterion": "absolute_error"}]
+)
+def test_size_of_a_node_of_a_regressor(cls, settings, waves):
+    model = cls(20, random_state=0, **settings).fit(waves[0], waves[0][:, 0])
+    assert len(pickle.dumps(model)) < 32 * len(model._trees.nodes) + 4000
+
+
+def test_an_embedding_keeps_no_targets(waves):
+    model = RandomTreesEmbedding(20, random_state=0).fit(waves[0])
+    stored = [vars(model)[name] for name in ("_trees", "_seeds", "_leaf_targets")]
+    assert len(pickle.dumps(stored)) < 32 * len(model._trees.nodes) + 4000
+
+
+@pytest.mark.parametrize("cls", [RandomForestRegressor, RandomForestClassifier])
+def test_members_of_a_monotonic_forest(cls, waves):
+    X, y = waves[0][:300], (waves[1][:300] > 1) * 1
+    model = cls(3, monotonic_cst=[1] + [0] * 11, random_state=0).fit(X, y)
+    assert [tree.n_features_in_ for tree in model.estimators_] == [12] * 3
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.02])
+def test_absolute_error_is_scikit_learns(alpha):
+    X, y = load_diabetes(return_X_y=True)
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, len(y))  # no ties
+    settings = {"criterion": "absolute_error", "bootstrap": False, "min_samples_leaf": 20}
+    settings |= {"max_features": None, "random_state": 0, "ccp_alpha": alpha * y.std()}
+    ours = RandomForestRegressor(2, **settings).fit(X, y, weights)
+    reference = theirs.RandomForestRegressor(2, **settings).fit(X, y, weights)
+    np.testing.assert_allclose(ours.feature_importances_, reference.feature_importances_)
+    for mine, other in zip(ours, reference):
+        np.testing.assert_allclose(mine.tree_.value, other.tree_.value)
+        np.testing.assert_allclose(mine.tree_.impurity, other.tree_.impurity)
+    np.testing.assert_allclose(ours.predict(X), reference.predict(X))
+
+
+@pytest.mark.parametrize("cls", REGRESSORS)
+def test_partial_dependence_is_that_of_the_trees(cls):
+    X, y = load_diabetes(return_X_y=True)
+    model = cls(4, random_state=0, max_depth=5).fit(X, y)
+    grid, columns = np.ascontiguousarray(X[:9, [2, 8]]), np.array([2, 8])
+    mean = np.mean(
+        [tree._compute_partial_dependence_recursion(grid, columns) for tree in model], axis=0
+    )
+    found = model._compute_partial_dependence_recursion(grid, columns)
+    np.testing.assert_allclose(found, mean)
+    assert np.ptp(found) > 10
 
 
 def test_trees_look_like_scikit_learns():

@@ -84,12 +84,20 @@ def test_threads_and_warm_start(rows):
         grown.set_params(n_estimators=3).fit(rows)
 
 
+@pytest.mark.filterwarnings("ignore:overflow encountered in cast")
 def test_parameters(rows, capsys):
     with pytest.warns(UserWarning, match="greater than the total number"):
         assert IsolationForest(max_samples=9999, n_estimators=2).fit(rows).max_samples_ == 1500
     assert IsolationForest(max_samples=0.1, n_estimators=2).fit(rows).max_samples_ == 150
     with pytest.raises(ValueError, match="max_features must be <= n_features"):
         IsolationForest(max_features=5).fit(rows)
+    for infinite in (np.inf, -np.inf, 1e39):
+        bad = rows.astype(np.float64)
+        bad[0, 0] = infinite
+        with pytest.raises(ValueError, match="X contains infinity"):
+            IsolationForest(n_estimators=2).fit(bad)
+        with pytest.raises(ValueError, match="X contains infinity"):
+            IsolationForest(n_estimators=2).fit(rows).predict(bad)
     weights = np.zeros(1500)
     weights[300:600] = 1.0
     model = IsolationForest(n_estimators=3, random_state=0, verbose=1)

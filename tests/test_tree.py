@@ -100,6 +100,45 @@ def test_several_outputs_and_missing_values(weighted):
         assert np.mean(ours.predict(X) == theirs.predict(X)) > 0.95
 
 
+def test_absolute_error_without_weights_is_as_good_as_scikit_learns():
+    """Losses of equal weights tie exactly, so the trees differ; no split of ours is worse."""
+    X, signal, _ = noisy()
+    ours = DecisionTreeRegressor(criterion="absolute_error", random_state=0).fit(X, signal)
+    theirs = sklearn.tree.DecisionTreeRegressor(criterion="absolute_error", random_state=0)
+    a, b, X = ours.tree_, theirs.fit(X, signal).tree_, X.astype(np.float32)
+
+    def loss(tree, node, rows):
+        left = X[rows, tree.feature[node]] <= tree.threshold[node]
+        parts = [signal[rows[left]], signal[rows[~left]]]
+        return left, sum(np.abs(y - np.median(y)).sum() for y in parts)
+
+    pending, n_ties = [(0, 0, np.arange(len(X)))], 0
+    while pending:
+        i, j, rows = pending.pop()
+        if len(rows) < 2:
+            continue
+        (left, mine), (other, best) = loss(a, i, rows), loss(b, j, rows)
+        assert mine == pytest.approx(best, rel=1e-12)
+        if not np.array_equal(left, other):
+            n_ties += 1
+            continue
+        pending.append((a.children_left[i], b.children_left[j], rows[left]))
+        pending.append((a.children_right[i], b.children_right[j], rows[~left]))
+    assert n_ties > 10
+
+
+@pytest.mark.parametrize("columns", [[0], [3, 1]])
+def test_partial_dependence_is_scikit_learns(columns):
+    from sklearn.inspection import partial_dependence
+
+    X, signal, w = noisy()
+    ours = DecisionTreeRegressor(min_samples_leaf=15).fit(X, signal, w)
+    theirs = sklearn.tree.DecisionTreeRegressor(min_samples_leaf=15).fit(X, signal, w)
+    found, expected = (partial_dependence(model, X, columns) for model in (ours, theirs))
+    assert_allclose(found["average"], expected["average"])
+    assert_array_equal(ours.tree_.compute_node_depths(), theirs.tree_.compute_node_depths())
+
+
 def test_real_data():
     X, y = load_diabetes(return_X_y=True)
     ours = DecisionTreeRegressor(max_depth=3, min_samples_leaf=10).fit(X, y)
@@ -156,6 +195,9 @@ def test_small_in_memory_and_in_a_pickle():
         DecisionTreeRegressor().fit(X, y),
         DecisionTreeRegressor(min_samples_leaf=5).fit(X, y, weights),
         DecisionTreeClassifier().fit(X, np.digitize(y, [-50.0, 0.0, 50.0]), weights),
+        DecisionTreeRegressor(criterion="absolute_error").fit(X, y),
+        DecisionTreeRegressor(criterion="absolute_error", min_samples_leaf=5).fit(X, y),
+        DecisionTreeRegressor(monotonic_cst=[1, 0, 0, 0, 0]).fit(X, y),
     ):
         model.predict(X)
         model.feature_importances_  # noqa: B018
@@ -267,6 +309,8 @@ def test_errors():
         DecisionTreeRegressor().fit([[np.inf], [2.0]], [1.0, 2.0])
     with pytest.raises(ValueError, match="non-zero"):
         DecisionTreeRegressor().fit([[1.0], [2.0]], [1.0, 2.0], sample_weight=[0.0, 0.0])
+    with pytest.raises(ValueError, match="Negative values"):
+        DecisionTreeRegressor().fit([[1.0], [2.0]], [1.0, 2.0], sample_weight=[1.0, -1.0])
     with pytest.raises(ValueError, match="monotonic_cst has shape"):
         DecisionTreeRegressor(monotonic_cst=[1, 1]).fit([[1.0], [2.0]], [1.0, 2.0])
     with pytest.raises(ValueError, match="multiclass"):

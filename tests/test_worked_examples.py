@@ -18,11 +18,19 @@ COMPUTATIONS: dict = {}
 
 MUST_BE_COVERED = {
     "000-boosting-a",
+    "000-entropy-A",
+    "000-entropy-B",
+    "000-entropy-D",
+    "000-entropy-E",
     "000-knn-k3",
     "000-knn-refusal",
     "000-knn-weighted-k5",
+    "000-rf-max-features",
     "000-taxi-P2",
     "000-unit-balls",
+    "003-binary-entropy",
+    "003-error-rate-zero-gain",
+    "003-region-means",
     "004-kde-kernels",
     "004-normalised-kernel",
     "004-ridge-dual",
@@ -32,6 +40,7 @@ MUST_BE_COVERED = {
     "derived-kde",
     "derived-kernel-pca-duality",
     "derived-knn-distance-weights",
+    "derived-regression-splits",
     "derived-sne",
 }
 
@@ -278,6 +287,91 @@ def elbow(inputs, parameters, elbow_ratios):
     ratios = elbow_ratios({int(k): q for k, q in inputs["Q_by_K"].items()})
     best = min(ratios, key=ratios.get)
     return {"D": {str(k): d for k, d in ratios.items()}, "best_K": best}
+
+
+# ---------------------------------------------------------------------------- trees
+
+
+def rows_of(*sides):
+    """A column that tells the sides apart, and labels by their counts on each side."""
+    X = np.repeat(np.arange(len(sides)), [sum(counts) for counts in sides])[:, None]
+    return X, np.concatenate([np.repeat(np.arange(len(counts)), counts) for counts in sides])
+
+
+def impurities(Tree, criterion, left, right):
+    """Of the root and its children, and what the split gains."""
+    model = Tree(criterion=criterion, max_depth=1).fit(*rows_of(left, right)).tree_
+    parent, *children = model.impurity
+    within = np.average(children, weights=model.n_node_samples[1:])
+    return {
+        "parent": parent, "left": children[0], "right": children[1],
+        "weighted_children": within, "gain": parent - within,
+    }  # fmt: skip
+
+
+def split_of_counts(inputs, parameters, Tree):
+    names = {"entropy_bits": "entropy", "gini": "gini", "miss_rate": "error"}
+    sides = inputs["left_counts"], inputs["right_counts"]
+    return {key: impurities(Tree, criterion, *sides) for key, criterion in names.items()}
+
+
+for letter in "ABDE":
+    example(f"000-entropy-{letter}", "tree.DecisionTreeClassifier")(split_of_counts)
+
+
+@example("003-binary-entropy", "tree.DecisionTreeClassifier")
+def binary_entropy(inputs, parameters, Tree):
+    useless = impurities(Tree, "entropy", *inputs["useless_split"].values())
+    roots = [
+        Tree(criterion="entropy").fit(*rows_of(counts)).tree_.impurity[0]
+        for counts in inputs["counts"]
+    ]
+    return {
+        "H": roots,
+        "useless_split_entropy": useless["weighted_children"],
+        "useless_split_gain": useless["gain"],
+    }
+
+
+@example("003-error-rate-zero-gain", "tree.DecisionTreeClassifier")
+def zero_gain(inputs, parameters, Tree):
+    names = {"gain_error": "error", "gain_entropy_bits": "entropy", "gain_gini": "gini"}
+    sides = inputs["left"], inputs["right"]
+    return {key: impurities(Tree, criterion, *sides)["gain"] for key, criterion in names.items()}
+
+
+@example("003-region-means", "tree.DecisionTreeRegressor")
+def region_means(inputs, parameters, Tree):
+    y = np.repeat(list(inputs["region_means"].values()), 2) + np.array([-1.0, 1.0, -2.0, 2.0])
+    model = Tree(max_depth=1).fit([[0.0], [0.1], [1.0], [1.1]], y)
+    return dict(zip(("predict_R1", "predict_R2"), model.predict([[0.0], [1.0]])))
+
+
+@example("derived-regression-splits", "tree.DecisionTreeRegressor")
+def regression_splits(inputs, parameters, Tree):
+    x, y = np.array(inputs["x"], dtype=float), np.array(inputs["y"], dtype=float)
+    values = {"RSS": {}, "SAR": {}}
+    for name, criterion in (("RSS", "squared_error"), ("SAR", "absolute_error")):
+        for t in x[:-1]:
+            model = Tree(criterion=criterion, max_depth=1).fit((x > t)[:, None], y).tree_
+            within = np.average(model.impurity[1:], weights=model.n_node_samples[1:])
+            values[name][f"x<={t:.0f}"] = within * len(x)
+        values[f"parent_{name}"] = model.impurity[0] * len(x)
+    values["gain_RSS"] = {t: values["parent_RSS"] - rss for t, rss in values["RSS"].items()}
+    chosen = Tree(max_depth=1).fit(x[:, None], y).tree_.threshold[0]
+    values["best_by_RSS"] = f"x<={np.floor(chosen):.0f}"
+    return values
+
+
+@example("000-rf-max-features", "ensemble.RandomForestClassifier", "ensemble.RandomForestRegressor")
+def features_per_split(inputs, parameters, Classifier, Regressor):
+    def drawn(forest, d):
+        return forest.fit(np.eye(4, d), [0, 1, 0, 1]).estimators_[0].max_features_
+
+    return {
+        "classification": [drawn(Classifier(1), d) for d in inputs["d"]],
+        "regression": [drawn(Regressor(1, max_features=1 / 3), d) for d in inputs["d"]],
+    }
 
 
 # ---------------------------------------------------------------------------- boosting

@@ -17,7 +17,7 @@ from fastml.ensemble._adaboost_members import classifier_trainer, float_rows
 from fastml.kernels.reweight import raise_weights
 from fastml.kernels.stump_votes import stump_votes
 from fastml.tree import DecisionTreeClassifier
-from fastml.tree._tree import Forest, pack
+from fastml.tree._packed import Forest, pack
 
 
 class Stumps(NamedTuple):

@@ -34,9 +34,10 @@ from fastml.tree import (
     ExtraTreeClassifier,
     ExtraTreeRegressor,
 )
-from fastml.tree._base import CRITERIA, be_found_by_scikit_learn
+from fastml.tree._base import be_found_by_scikit_learn
 from fastml.tree._grow import grow, presort
 from fastml.tree._pruning import pruned
+from fastml.tree._rules import CRITERIA
 from fastml.tree._tree import Tree
 
 LARGEST_SEED = np.iinfo(np.int32).max
@@ -107,7 +108,7 @@ class AnyRegressor:
 def float_rows(X):
     """Rows as trees compare them: dense, float32, finite."""
     with np.errstate(over="ignore"):  # what is too large is told by name
-        X = check_array(X, accept_sparse="csr", dtype=np.float32)
+        X = check_array(X, accept_sparse="csr", dtype=np.float32, input_name="X")
     return np.ascontiguousarray(X.toarray() if issparse(X) else X)
 
 

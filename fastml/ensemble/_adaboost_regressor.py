@@ -13,7 +13,7 @@ from fastml.ensemble._adaboost_base import BaseAdaBoost
 from fastml.ensemble._adaboost_members import float_rows, regressor_trainer
 from fastml.kernels.boost_median import tree_values, weighted_medians
 from fastml.tree import DecisionTreeRegressor
-from fastml.tree._tree import Forest, pack
+from fastml.tree._packed import Forest, pack
 
 VALUES_AT_ONCE = 1 << 23
 """Rows times members whose predictions are held at a time."""

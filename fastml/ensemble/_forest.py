@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import ceil
 from numbers import Integral, Real
 from time import perf_counter
 from warnings import warn
@@ -21,10 +20,13 @@ from sklearn.utils.validation import (
 )
 
 from fastml._threads import effective_n_threads
+from fastml.ensemble._forest_absolute import AbsoluteGrower, MedianTrees, pruned_parts
 from fastml.ensemble._forest_growth import CRITERIA, LARGEST, Grower, TreeRules
+from fastml.ensemble._forest_oob import OutOfBag
+from fastml.ensemble._forest_quantiles import LeafTargets, kept_targets
 from fastml.ensemble._forest_trees import Trees
 from fastml.ensemble._members import MembersMixin
-from fastml.tree._base import GROWTH_CONSTRAINTS, monotonic_signs
+from fastml.tree._rules import GROWTH_CONSTRAINTS, columns_drawn, least_rows, monotonic_signs
 
 MAX_SEED = np.iinfo(np.int32).max
 
@@ -124,10 +126,12 @@ class BaseForest(MembersMixin, MultiOutputMixin, BaseEstimator):
             weights = class_weights if weights is None else weights * class_weights
         self._sample_weight = weights
         self._check_bootstrap(weights)
-        self._fit_trees(X, y)
-        if is_classifier(self) and self.n_outputs_ == 1:
-            self.n_classes_ = self.n_classes_[0]
-            self.classes_ = self.classes_[0]
+        n_classes = np.ones(self.n_outputs_, np.intp)
+        if is_classifier(self):
+            n_classes = np.array(self.n_classes_)
+            if self.n_outputs_ == 1:
+                self.n_classes_, self.classes_ = self.n_classes_[0], self.classes_[0]
+        self._fit_trees(X, y, n_classes)
         return self
 
     def _check_finite(self, X):
@@ -149,6 +153,8 @@ class BaseForest(MembersMixin, MultiOutputMixin, BaseEstimator):
                 )
             if self.oob_score:
                 raise ValueError("Out of bag estimation only available if bootstrap=True")
+            if getattr(self, "n_iter_no_change", None) is not None:
+                raise ValueError("n_iter_no_change watches rows out of bag: set bootstrap=True")
             return
         n = self._n_samples
         if self.max_samples is None:
@@ -170,47 +176,33 @@ class BaseForest(MembersMixin, MultiOutputMixin, BaseEstimator):
                     stacklevel=3,
                 )
 
-    def _rules(self, X) -> TreeRules:
+    def _rules(self, X, n_classes) -> TreeRules:
         n, d = X.shape
-        split, leaf = self.min_samples_split, self.min_samples_leaf
-        leaf = int(leaf if isinstance(leaf, Integral) else ceil(leaf * n))
-        split = int(split if isinstance(split, Integral) else max(2, ceil(split * n)))
-        features = self.max_features
-        if features == "sqrt":
-            features = max(1, int(np.sqrt(d)))
-        elif features == "log2":
-            features = max(1, int(np.log2(d)))
-        elif features is None:
-            features = d
-        elif not isinstance(features, Integral):
-            features = max(1, int(features * d))
+        split, leaf = least_rows(self.min_samples_split, self.min_samples_leaf, n)
+        signs = monotonic_signs(
+            self.monotonic_cst, d, self.n_outputs_, n_classes if is_classifier(self) else None
+        )
         return TreeRules(
             self.criterion,
             is_classifier(self),
             LARGEST if self.max_depth is None else self.max_depth,
-            max(split, 2 * leaf),
+            split,
             leaf,
             self.min_weight_fraction_leaf,
-            min(features, d),
+            min(columns_drawn(self.max_features, d), d),
             self.max_leaf_nodes or 0,
             self.min_impurity_decrease,
-            self._signs(d),
+            signs if signs is not None and signs.any() else None,
         )
 
-    def _signs(self, d):
-        n_classes = self.n_classes_ if is_classifier(self) else None
-        signs = monotonic_signs(self.monotonic_cst, d, self.n_outputs_, n_classes)
-        return signs if signs is not None and signs.any() else None
-
-    def _fit_trees(self, X, y):
+    def _fit_trees(self, X, y, n_classes):
         generator = check_random_state(self.random_state)
-        n_classes = np.asarray(self.n_classes_ if is_classifier(self) else [1] * self.n_outputs_)
-        rules = self._rules(X)
-        code = CRITERIA[self.criterion][1]
+        rules = self._rules(X, n_classes)
         if not self.warm_start or not hasattr(self, "_trees"):
-            self._trees = Trees.empty(X.shape[1], n_classes, code)
+            kind = MedianTrees if self.criterion == "absolute_error" else Trees
+            self._trees = kind.empty(X.shape[1], n_classes, CRITERIA[self.criterion][1])
             self._seeds = np.empty(0, np.int64)
-            self._rows_by_leaf = []
+            self._leaf_targets = LeafTargets.empty()
             self._oob = None
             for name in ("oob_score_", "oob_curve_", "oob_decision_function_", "oob_prediction_"):
                 vars(self).pop(name, None)
@@ -232,53 +224,60 @@ class BaseForest(MembersMixin, MultiOutputMixin, BaseEstimator):
             seeds = generator.randint(MAX_SEED, size=n_more)
             self._grow(X, y, n_classes, rules, seeds)
         if self.oob_score and (n_more > 0 or not hasattr(self, "oob_score_")):
-            self._check_oob_target(y)
-            if self._oob is None:
-                self._oob = _OutOfBag(self, X, y)
-                self._oob.add(0, len(self._trees))
+            self._watch(X, y)
             scoring = self.oob_score if callable(self.oob_score) else None
             self._set_oob_score_and_attributes(X, y, scoring_function=scoring)
         self._oob = None if not self.warm_start else self._oob
 
+    def _watch(self, X, y):
+        """Out-of-bag sums of all trees so far."""
+        self._check_oob_target(y)
+        if self._oob is None or self._oob.n_trees != len(self._trees):
+            self._oob = OutOfBag(self, X, y)
+            self._oob.add(0, len(self._trees))
+        self._oob.X, self._oob.y = X, y
+
+    def _n_leaf_targets(self) -> int:
+        """How many targets a leaf keeps."""
+        return 0
+
     def _grow(self, X, y, n_classes, rules, seeds):
         """Grow a tree per seed, block by block; watch the out-of-bag score if asked to."""
+        n_kept = self._n_leaf_targets()
         if self.criterion == "absolute_error":
-            from fastml.ensemble._forest_absolute import AbsoluteGrower
-
             grower = AbsoluteGrower(X, y, rules, self._random_thresholds, self.n_jobs)
         else:
-            keep_rows = not is_classifier(self) and self.n_outputs_ == 1
             grower = Grower(
                 X, y, n_classes, rules, self._random_thresholds, self.splitter, self.n_jobs,
-                keep_rows,
+                n_kept > 0,
             )  # fmt: skip
         watch = bool(self.oob_score) or (self.bootstrap and self.n_iter_no_change is not None)
         if watch:
-            self._check_oob_target(y)
-            if self._oob is None or self._oob.n_trees != len(self._trees):
-                self._oob = _OutOfBag(self, X, y)
-                self._oob.add(0, len(self._trees))
-            self._oob.X, self._oob.y = X, y
+            self._watch(X, y)
         started, total = perf_counter(), len(self._trees) + len(seeds)
         n_threads = grower.threads(len(seeds))
         size = grower.block_size(n_threads)
         if watch or self.callbacks:
             size = min(size, max(n_threads, 8))
-        done, new, stop = 0, [], False
+        done, new, kept, stop = 0, [], [], False
         while done < len(seeds) and not stop:
             block = seeds[done : done + size]
-            grown = grower.grow(
-                block.astype(np.uint64), self._tree_weights(block, y), min(n_threads, len(block))
-            )
-            new += grown
+            weights = self._tree_weights(block, y)
+            grown = grower.grow(block.astype(np.uint64), weights, min(n_threads, len(block)))
+            for t, (*parts, rows) in enumerate(grown):
+                if self.ccp_alpha > 0.0:
+                    parts = pruned_parts(self._trees_of([parts]).tree(0), self.ccp_alpha)
+                new.append(parts)
+                if n_kept:
+                    mine = weights[t % len(weights)]
+                    kept.append(kept_targets(rows, parts[1], y[:, 0], mine, n_kept, block[t]))
             done += len(block)
-            step = watch or bool(self.callbacks) or done >= len(seeds)
-            if step:
-                self._trees = self._trees.extended([tree[:5] for tree in new])
-                self._rows_by_leaf += [tree[5] for tree in new if tree[5] is not None]
-                first = len(self._seeds)
+            if watch or self.callbacks or done >= len(seeds):
+                first = len(self._trees)
+                self._trees = self._trees.extended(new)
+                self._leaf_targets = self._leaf_targets.extended(kept)
                 self._seeds = np.concatenate([self._seeds, seeds[done - len(new) : done]])
-                new = []
+                self._estimators, new, kept = None, [], []
                 if watch:
                     self._oob.add(first, len(self._trees))
                     stop = self._no_change()
@@ -287,16 +286,18 @@ class BaseForest(MembersMixin, MultiOutputMixin, BaseEstimator):
             if self.verbose:
                 seconds = perf_counter() - started
                 print(f"tree {total - len(seeds) + done} of {total}, {seconds:.1f} s")  # noqa: T201
-        if self.ccp_alpha > 0.0:
-            self._prune()
+
+    def _trees_of(self, parts):
+        """Trees of the forest's kind from their parts."""
+        trees = self._trees
+        return type(trees).empty(trees.n_features, trees.n_classes, trees.criterion).extended(parts)
 
     def _no_change(self) -> bool:
         """Whether the out-of-bag score has stopped rising; the trees after that are dropped."""
         if self.n_iter_no_change is None:
             return False
-        curve = np.asarray(self._oob.curve)
         best, since = -np.inf, 0
-        for t, score in enumerate(curve):
+        for t, score in enumerate(self._oob.curve):
             if score > best + self.tol:
                 best, since = score, 0
             else:
@@ -308,22 +309,12 @@ class BaseForest(MembersMixin, MultiOutputMixin, BaseEstimator):
 
     def _keep(self, n_trees):
         """Only the first trees."""
-        trees = self._trees
-        kept = [trees.parts(t) for t in range(n_trees)]
-        self._trees = Trees.empty(trees.n_features, trees.n_classes, trees.criterion).extended(kept)
+        self._trees = self._trees_of([self._trees.parts(t) for t in range(n_trees)])
         self._seeds = self._seeds[:n_trees]
-        self._rows_by_leaf = self._rows_by_leaf[:n_trees]
-        oob = _OutOfBag(self, self._oob.X, self._oob.y)
+        self._leaf_targets = self._leaf_targets.first(self._trees.leaf_starts[-1])
+        oob = OutOfBag(self, self._oob.X, self._oob.y)
         oob.add(0, n_trees)
         self._oob = oob
-
-    def _prune(self):
-        from fastml.ensemble._forest_absolute import pruned_parts
-
-        trees = self._trees
-        kept = [pruned_parts(trees.tree(t), self.ccp_alpha) for t in range(len(trees))]
-        self._trees = Trees.empty(trees.n_features, trees.n_classes, trees.criterion).extended(kept)
-        self._rows_by_leaf = []
 
     # ------------------------------------------------------------------ draws of rows
 
@@ -478,7 +469,7 @@ class BaseForest(MembersMixin, MultiOutputMixin, BaseEstimator):
         made.tree_ = self._trees.tree(t)
         made.n_features_in_ = self.n_features_in_
         made.n_outputs_ = self.n_outputs_
-        made.max_features_ = self._max_features()
+        made.max_features_ = columns_drawn(self.max_features, self.n_features_in_)
         if is_classifier(self):
             # A tree of a forest predicts class codes, as scikit-learn's do.
             codes = [np.arange(k, dtype=np.float64) for k in np.atleast_1d(self.n_classes_)]
@@ -486,9 +477,6 @@ class BaseForest(MembersMixin, MultiOutputMixin, BaseEstimator):
             made.classes_ = codes[0] if single else codes
             made.n_classes_ = self.n_classes_
         return made
-
-    def _max_features(self):
-        return self._rules(np.empty((1, self.n_features_in_))).max_features
 
     def _tree_parameters(self):
         return {name: getattr(self, name) for name in ("criterion", *GROWTH_CONSTRAINTS)}
@@ -502,49 +490,3 @@ class BaseForest(MembersMixin, MultiOutputMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
-
-
-class _OutOfBag:
-    """Sums of the predictions for rows that a tree did not see; the score after every tree."""
-
-    def __init__(self, forest, X, y):
-        self.forest, self.X, self.y = forest, X, y
-        self.sums = np.zeros((X.shape[0], forest._trees.table.shape[1]))
-        self.seen = np.zeros(X.shape[0], np.int64)
-        self.curve: list[float] = []
-        self.n_trees = 0
-
-    def __getstate__(self):
-        return None
-
-    def add(self, first, last):
-        forest = self.forest
-        for t in range(first, last):
-            out = np.ones(len(self.X), bool)
-            out[forest._draws(forest._seeds[t])] = False
-            rows = np.flatnonzero(out)
-            if len(rows):
-                n_threads = effective_n_threads(forest.n_jobs, len(rows) * 100.0)
-                self.sums[rows] += forest._trees.sum(self.X[rows], n_threads, t, t + 1)
-                self.seen[rows] += 1
-            self.curve.append(self._score())
-        self.n_trees = last
-
-    def _score(self):
-        known = self.seen > 0
-        if not known.any():
-            return 0.0
-        return self.forest._oob_value(self.y[known], self.sums[known], self.seen[known])
-
-    def mean(self):
-        """(n, columns), with a warning where no tree left a row out."""
-        seen = self.seen
-        if (seen == 0).any():
-            warn(
-                "Some inputs do not have OOB scores. This probably means too few trees were used "
-                "to compute any reliable OOB estimates.",
-                UserWarning,
-                stacklevel=2,
-            )
-            seen = np.maximum(seen, 1)
-        return self.sums / seen[:, None]

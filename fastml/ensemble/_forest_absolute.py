@@ -2,25 +2,76 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+from numpy.typing import NDArray
 
 from fastml._threads import effective_n_threads
 from fastml._validation import kernel_view
-from fastml.kernels.tree_nodes import ABSOLUTE_ERROR, LEAF, SQUARED_ERROR
+from fastml.ensemble._forest_trees import Trees
+from fastml.kernels.tree_nodes import ABSOLUTE_ERROR, SQUARED_ERROR
 from fastml.tree._grow import Options, grow, presort
 from fastml.tree._pruning import pruned
+from fastml.tree._tree import Tree
 
 
-def parts_of(tree) -> tuple:
-    """A tree as `Trees.extended` takes it."""
-    impurity = None
-    if tree.criterion >= SQUARED_ERROR:
-        impurity = np.asarray(tree.impurity)[tree.nodes["feature"] == LEAF]
+@dataclass
+class MedianTrees(Trees):
+    """Trees whose inner values and impurities do not follow from those of their leaves."""
+
+    inner_values: NDArray
+    impurities: NDArray
+
+    @classmethod
+    def empty(cls, n_features, n_classes, criterion) -> MedianTrees:
+        none = Trees.empty(n_features, n_classes, criterion)
+        none.leaf_impurities = None
+        return cls(**vars(none), inner_values=none.table, impurities=np.empty(0))
+
+    def extended(self, grown: list[tuple]) -> MedianTrees:
+        """With more trees: what `parts_of` gives of each."""
+        more = super().extended([parts[:5] for parts in grown])
+        return MedianTrees(
+            **vars(more),
+            inner_values=np.concatenate([self.inner_values, *(parts[5] for parts in grown)]),
+            impurities=np.concatenate([self.impurities, *(parts[6] for parts in grown)]),
+        )
+
+    def parts(self, t: int) -> tuple:
+        starts = self.starts - self.leaf_starts  # inner nodes of the trees before
+        return (
+            *super().parts(t),
+            self.inner_values[starts[t] : starts[t + 1]],
+            self.impurities[self.starts[t] : self.starts[t + 1]],
+        )
+
+    def tree(self, t: int) -> Tree:
+        nodes, samples, weights, _, table, inner_values, impurity = self.parts(t)
+        return Tree(
+            nodes,
+            samples,
+            weights.astype(np.float64),
+            table,
+            n_features=self.n_features,
+            n_classes=self.n_classes,
+            criterion=self.criterion,
+            inner_values=inner_values,
+            stored_impurity=impurity,
+        )
+
+
+def parts_of(tree: Tree) -> tuple:
+    """A tree as `extended` takes it."""
     weights = tree.leaf_samples if tree.leaf_weights is None else tree.leaf_weights
-    return tree.nodes, tree.leaf_samples, weights, impurity, tree.table
+    parts = (tree.nodes, tree.leaf_samples, weights)
+    if tree.inner_values is not None:
+        return (*parts, None, tree.table, tree.inner_values, tree.stored_impurity)
+    impurity = tree.impurity[tree.is_leaf] if tree.criterion >= SQUARED_ERROR else None
+    return (*parts, impurity, tree.table)
 
 
-def pruned_parts(tree, alpha: float) -> tuple:
+def pruned_parts(tree: Tree, alpha: float) -> tuple:
     """The parts of the smallest tree that minimises impurity + alpha * leaves."""
     return parts_of(pruned(tree, alpha))
 
@@ -57,7 +108,7 @@ class AbsoluteGrower:
         )
         found = []
         for t, seed in enumerate(seeds):
-            tree, _ = grow(
+            tree, leaves = grow(
                 self.orders,
                 options,
                 values=self.values,
@@ -65,5 +116,6 @@ class AbsoluteGrower:
                 seed=int(seed),
                 n_threads=self.n_threads,
             )
-            found.append((*parts_of(tree), None))
+            by_leaf = np.argsort(leaves, kind="stable")
+            found.append((*parts_of(tree), by_leaf[np.count_nonzero(leaves < 0) :]))
         return found

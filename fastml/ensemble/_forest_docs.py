@@ -57,7 +57,7 @@ tol : float, default=0.0
 callbacks : list of callable, default=None
     Called as ``callback(forest, n_trees, n_estimators)`` after a block of trees; a true result
     stops the fit. Not in scikit-learn.
-
+{leaf_targets}
 Attributes
 ----------
 estimators_ : list of {tree}
@@ -91,6 +91,7 @@ _CLASSIFIER = {
 default=None
     Weights of the classes; balanced over all rows, or over the rows drawn for a tree.
 """,
+    "leaf_targets": "",
     "monotonic_note": "and two classes: the probability of the second",
     "classes": """classes_ : ndarray of shape (n_classes,) or list of ndarray
     The labels.
@@ -106,6 +107,11 @@ default='squared_error'",
     "criterion_note": "; 'friedman_mse' chooses the splits of squared error",
     "max_features": "1.0",
     "class_weight": "",
+    "leaf_targets": """leaf_targets : int, default=2
+    Targets that a leaf keeps for `predict_quantiles`, unless they are all the same: a draw by their
+    weights, which may hold one twice. With bootstrap counts or no weights, a leaf of no larger
+    total keeps them all. Eight bytes each. Not in scikit-learn.
+""",
     "monotonic_note": "only",
     "classes": "",
     "score": "R², or what the function says",

@@ -19,8 +19,8 @@ from fastml.ensemble._gradient_boosting_stages import Reporter, Stages, parted, 
 from fastml.ensemble._members import MembersMixin
 from fastml.kernels.tree_nodes import LEAF
 from fastml.tree import DecisionTreeRegressor
-from fastml.tree._base import GROWTH_CONSTRAINTS
-from fastml.tree._tree import Forest, pack
+from fastml.tree._packed import Forest, pack
+from fastml.tree._rules import GROWTH_CONSTRAINTS
 
 TREE_PARAMETERS = tuple(name for name in GROWTH_CONSTRAINTS if name != "monotonic_cst")
 MANY_ROWS = 256

@@ -85,10 +85,9 @@ def fit_init(init, X, y, weights) -> None:
 def with_leaf_values(tree: Tree, values: NDArray) -> Tree:
     """The tree with other leaf values; inner values and impurities stay those of the residuals."""
     tree.stored_impurity = tree.impurity.copy()
-    tree.stored_values = tree.value.reshape(-1, 1).copy()
-    tree.leaf_impurity = None
     is_leaf = tree.is_leaf
-    tree.stored_values[is_leaf, 0] = values[is_leaf]
+    tree.inner_values = tree.value[~is_leaf, 0]
+    tree.leaf_impurity = None
     tree.nodes["threshold"][is_leaf] = values[is_leaf]
     tree._made.clear()
     return tree

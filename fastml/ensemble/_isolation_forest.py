@@ -156,7 +156,9 @@ class IsolationForest(MembersMixin, OutlierMixin, BaseEstimator):
         -------
         self : object
         """
-        X = validate_data(self, X, accept_sparse=["csc"], dtype=np.float32, ensure_all_finite=False)
+        X = validate_data(
+            self, X, accept_sparse=["csc"], dtype=np.float32, ensure_all_finite="allow-nan"
+        )
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=None)
         rows = np.ascontiguousarray(X.toarray() if sp.issparse(X) else X)
@@ -303,7 +305,7 @@ class IsolationForest(MembersMixin, OutlierMixin, BaseEstimator):
             accept_sparse="csr",
             dtype=np.float32,
             reset=False,
-            ensure_all_finite=False,
+            ensure_all_finite="allow-nan",
         )
         return self._score(X.toarray() if sp.issparse(X) else X)
 

@@ -6,99 +6,75 @@ from fastml._jit import kernel, parallel_kernel, prange
 
 
 @kernel
-def sort_by_rank(ranks, weights, n):
-    """Heap sort of the first ``n`` ranks, with their weights."""
+def sort_by_value(values, weights, n):
+    """Heap sort of the first ``n`` values, with their weights."""
     for begin in range(n // 2 - 1, -1, -1):
-        sink(ranks, weights, begin, n)
+        sink(values, weights, begin, n)
     for last in range(n - 1, 0, -1):
-        ranks[0], ranks[last] = ranks[last], ranks[0]
+        values[0], values[last] = values[last], values[0]
         weights[0], weights[last] = weights[last], weights[0]
-        sink(ranks, weights, 0, last)
+        sink(values, weights, 0, last)
 
 
 @kernel
-def sink(ranks, weights, slot, size):
+def sink(values, weights, slot, size):
     while True:
         child = 2 * slot + 1
         if child >= size:
             return
-        if child + 1 < size and ranks[child + 1] > ranks[child]:
+        if child + 1 < size and values[child + 1] > values[child]:
             child += 1
-        if ranks[slot] >= ranks[child]:
+        if values[slot] >= values[child]:
             return
-        ranks[slot], ranks[child] = ranks[child], ranks[slot]
+        values[slot], values[child] = values[child], values[slot]
         weights[slot], weights[child] = weights[child], weights[slot]
         slot = child
 
 
 @kernel
-def quantiles_of_row(
-    leaves, starts, ranks, draws, sorted_targets, quantiles, ranks_here, weights_here, out
-):
+def quantiles_of_row(leaves, means, starts, targets, quantiles, values, weights, out):
     """``leaves[t]`` = number of the row's leaf among all leaves of all trees.
 
-    Leaf l holds ``ranks[starts[l]:starts[l + 1]]`` (of the targets), drawn ``draws`` times each.
+    Leaf l keeps ``targets[starts[l]:starts[l + 1]]``; if it keeps none, all its targets are
+    ``means[l]``. Every tree weighs one. Scratch: ``values``, ``weights``.
     """
     n = 0
     for t in range(leaves.shape[0]):
         leaf = leaves[t]
-        total = 0.0
-        for j in range(starts[leaf], starts[leaf + 1]):
-            total += draws[j]
-        for j in range(starts[leaf], starts[leaf + 1]):
-            ranks_here[n] = ranks[j]
-            weights_here[n] = draws[j] / total
+        first, last = starts[leaf], starts[leaf + 1]
+        if first == last:
+            values[n] = means[leaf]
+            weights[n] = 1.0
             n += 1
-    sort_by_rank(ranks_here, weights_here, n)
+        for j in range(first, last):
+            values[n] = targets[j]
+            weights[n] = 1.0 / (last - first)
+            n += 1
+    sort_by_value(values, weights, n)
     for q in range(quantiles.shape[0]):
         wanted = quantiles[q] * leaves.shape[0] * (1.0 - 1e-12)
         reached = 0.0
         at = 0
         for j in range(n):
-            reached += weights_here[j]
+            reached += weights[j]
             at = j
             if reached >= wanted:
                 break
-        out[q] = sorted_targets[ranks_here[at]]
+        out[q] = values[at]
 
 
 @kernel
-def quantiles_of_chunk(
-    first, last, leaves, starts, most, ranks, draws, sorted_targets, quantiles, out
-):
-    ranks_here = np.empty(most, dtype=np.int64)
-    weights_here = np.empty(most)
+def quantiles_of_chunk(first, last, leaves, means, starts, targets, most, quantiles, out):
+    values, weights = np.empty(most), np.empty(most)
     for i in range(first, last):
-        quantiles_of_row(
-            leaves[i],
-            starts,
-            ranks,
-            draws,
-            sorted_targets,
-            quantiles,
-            ranks_here,
-            weights_here,
-            out[i],
-        )
+        quantiles_of_row(leaves[i], means, starts, targets, quantiles, values, weights, out[i])
 
 
 @parallel_kernel
-def leaf_quantiles(
-    leaves, starts, most, ranks, draws, sorted_targets, quantiles, out, rows_per_chunk
-):
-    """out[i, q] = quantile of the weighted targets of row i's leaves."""
+def leaf_quantiles(leaves, means, starts, targets, most, quantiles, out, rows_per_chunk):
+    """out[i, q] = quantile of the targets of row i's leaves, at most ``most`` of them."""
     n_chunks = (leaves.shape[0] + rows_per_chunk - 1) // rows_per_chunk
     for c in prange(n_chunks):
         first = np.intp(c) * rows_per_chunk
-        quantiles_of_chunk(
-            first,
-            min(first + rows_per_chunk, leaves.shape[0]),
-            leaves,
-            starts,
-            most,
-            ranks,
-            draws,
-            sorted_targets,
-            quantiles,
-            out,
-        )
+        last = min(first + rows_per_chunk, leaves.shape[0])
+        quantiles_of_chunk(first, last, leaves, means, starts, targets, most, quantiles, out)

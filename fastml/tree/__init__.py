@@ -3,13 +3,9 @@
 import sys
 
 from fastml.tree._base import be_found_by_scikit_learn
-from fastml.tree._classes import (
-    DecisionTreeClassifier,
-    DecisionTreeRegressor,
-    ExtraTreeClassifier,
-    ExtraTreeRegressor,
-)
+from fastml.tree._classifiers import DecisionTreeClassifier, ExtraTreeClassifier
 from fastml.tree._pruning import prune_by_cv
+from fastml.tree._regressors import DecisionTreeRegressor, ExtraTreeRegressor
 
 __all__ = [
     "DecisionTreeClassifier",

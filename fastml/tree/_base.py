@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from math import ceil
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, MultiOutputMixin, _fit_context, clone
 from sklearn.utils import Bunch, check_random_state, metadata_routing
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import (
     _assert_all_finite_element_wise,
     _check_n_features,
@@ -21,53 +20,17 @@ from sklearn.utils.validation import (
 )
 
 from fastml._threads import effective_n_threads
-from fastml.kernels.tree_nodes import (
-    ABSOLUTE_ERROR,
-    ENTROPY,
-    ERROR,
-    GINI,
-    POISSON,
-    SQUARED_ERROR,
-)
-from fastml.tree._grow import MAX_CATEGORIES, Options, grow, presort
+from fastml.kernels.tree_nodes import ERROR
+from fastml.tree._grow import Options, grow, presort
 from fastml.tree._pruning import pruned, pruning_path
-
-CRITERIA = {
-    "gini": GINI,
-    "entropy": ENTROPY,
-    "log_loss": ENTROPY,
-    "error": ERROR,
-    "squared_error": SQUARED_ERROR,
-    "friedman_mse": SQUARED_ERROR,
-    "poisson": POISSON,
-    "absolute_error": ABSOLUTE_ERROR,
-}
-"""Friedman's improvement ranks splits as squared error does: they differ by a constant factor."""
-
-
-GROWTH_CONSTRAINTS: dict = {
-    "max_depth": [Interval(Integral, 1, None, closed="left"), None],
-    "min_samples_split": [
-        Interval(Integral, 2, None, closed="left"),
-        Interval(RealNotInt, 0.0, 1.0, closed="right"),
-    ],
-    "min_samples_leaf": [
-        Interval(Integral, 1, None, closed="left"),
-        Interval(RealNotInt, 0.0, 1.0, closed="neither"),
-    ],
-    "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
-    "max_features": [
-        Interval(Integral, 1, None, closed="left"),
-        Interval(RealNotInt, 0.0, 1.0, closed="right"),
-        StrOptions({"sqrt", "log2"}),
-        None,
-    ],
-    "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
-    "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
-    "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
-    "monotonic_cst": ["array-like", None],
-}
-"""Of the parameters that say how far a tree grows: single trees and forests have them."""
+from fastml.tree._rules import (
+    CRITERIA,
+    GROWTH_CONSTRAINTS,
+    category_counts,
+    columns_drawn,
+    least_rows,
+    monotonic_signs,
+)
 
 
 class BaseDecisionTree(MultiOutputMixin, BaseEstimator, metaclass=ABCMeta):
@@ -188,7 +151,9 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator, metaclass=ABCMeta):
     @staticmethod
     def _weights(sample_weight, class_weights, X):
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+            sample_weight = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
             if class_weights is not None:
                 sample_weight = sample_weight * class_weights
         else:
@@ -202,88 +167,28 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator, metaclass=ABCMeta):
     def _options(self, X, weights, n_classes) -> Options:
         n, d = X.shape
         whole = n if weights is None else np.sum(weights)
-        min_leaf = self.min_samples_leaf
-        if not isinstance(min_leaf, Integral):
-            min_leaf = ceil(min_leaf * n)
-        min_split = self.min_samples_split
-        if not isinstance(min_split, Integral):
-            min_split = max(2, ceil(min_split * n))
-        self.max_features_ = self._n_columns(d)
+        min_split, min_leaf = least_rows(self.min_samples_split, self.min_samples_leaf, n)
+        self.max_features_ = columns_drawn(self.max_features, d)
+        names = getattr(self, "feature_names_in_", None)
         return Options(
             criterion=CRITERIA[self.criterion],
             random=self.splitter == "random",
             max_depth=2**31 - 1 if self.max_depth is None else self.max_depth,
-            min_split=max(min_split, 2 * min_leaf),
+            min_split=min_split,
             min_leaf=min_leaf,
             min_weight=self.min_weight_fraction_leaf * whole,
             min_decrease=self.min_impurity_decrease,
             max_features=min(self.max_features_, d),
             max_leaves=self.max_leaf_nodes,
             signs=self._signs(d, n_classes),
-            n_categories=self._categories(X),
+            n_categories=category_counts(self.categorical_features, X, names),
         )
-
-    def _n_columns(self, d: int) -> int:
-        """How many columns a node looks at; more than there are means all."""
-        if self.max_features is None:
-            return d
-        if self.max_features == "sqrt":
-            return max(1, int(np.sqrt(d)))
-        if self.max_features == "log2":
-            return max(1, int(np.log2(d)))
-        if isinstance(self.max_features, Integral):
-            return int(self.max_features)
-        return max(1, int(self.max_features * d))
 
     def _signs(self, d: int, n_classes):
         signs = monotonic_signs(self.monotonic_cst, d, self.n_outputs_, n_classes)
         if signs is None or n_classes is None:
             return signs
         return -signs  # the kernels bound the share of the first class
-
-    def _categories(self, X):
-        """Number of codes per categorical column, 0 for the others; None without any."""
-        if self.categorical_features is None:
-            return None
-        d = X.shape[1]
-        chosen = np.asarray(self.categorical_features)
-        if chosen.dtype.kind in "OUS":
-            names = getattr(self, "feature_names_in_", None)
-            if names is None:
-                raise ValueError("categorical_features has names, but X has no column names")
-            unknown = set(chosen.tolist()) - set(names.tolist())
-            if unknown:
-                raise ValueError(f"categorical_features has unknown names: {sorted(unknown)}")
-            mask = np.isin(names, chosen)
-        elif chosen.dtype == bool:
-            if chosen.shape != (d,):
-                raise ValueError(
-                    f"categorical_features as a mask must have shape ({d},), got {chosen.shape}"
-                )
-            mask = chosen
-        else:
-            if chosen.size and (chosen.min() < 0 or chosen.max() >= d):
-                raise ValueError(
-                    f"categorical_features must be column indices in [0, {d}), got {chosen}"
-                )
-            mask = np.zeros(d, bool)
-            mask[chosen.astype(np.intp)] = True
-        if not mask.any():
-            return None
-        counts = np.zeros(d, np.intp)
-        for f in np.flatnonzero(mask):
-            column = X[:, f][~np.isnan(X[:, f])]
-            if np.any(column < 0) or np.any(column != np.floor(column)):
-                raise ValueError(
-                    f"categorical column {f} must hold codes 0, 1, 2, ... (NaN for missing)"
-                )
-            counts[f] = 1 + int(column.max(initial=0))
-            if counts[f] > MAX_CATEGORIES:
-                raise ValueError(
-                    f"categorical column {f} has code {counts[f] - 1}; codes must be below "
-                    f"{MAX_CATEGORIES}"
-                )
-        return counts
 
     # ------------------------------------------------------------------ prediction
 
@@ -413,25 +318,3 @@ def be_found_by_scikit_learn(*classes) -> None:
         theirs = getattr(sklearn.tree, own.__name__, None)
         if theirs is not None and theirs.__module__.startswith("sklearn."):
             theirs.register(own)
-
-
-def monotonic_signs(monotonic_cst, d: int, n_outputs: int, n_classes):
-    """Constraints as -1, 0 or 1 per feature, checked; None without any."""
-    if monotonic_cst is None:
-        return None
-    if n_outputs > 1:
-        raise ValueError("Monotonicity constraints are not supported with multiple outputs.")
-    if n_classes is not None and n_classes[0] > 2:
-        raise ValueError(
-            "Monotonicity constraints are not supported with multiclass classification"
-        )
-    signs = np.asarray(monotonic_cst)
-    if signs.shape[0] != d:
-        raise ValueError(
-            f"monotonic_cst has shape {signs.shape[0]} but the input data X has {d} features."
-        )
-    if not np.all(np.isin(signs, (-1, 0, 1))):
-        raise ValueError(
-            f"monotonic_cst must be None or an array-like of -1, 0 or 1, but got {np.unique(signs)}"
-        )
-    return signs.astype(np.int8)

@@ -41,7 +41,8 @@ from fastml.kernels.tree_grow import (
     write_split,
 )
 from fastml.kernels.tree_nodes import ABSOLUTE_ERROR, CATEGORIES, ERROR, LEAF, NODE
-from fastml.tree._tree import NO_BITSETS, Tree
+from fastml.tree._packed import NO_BITSETS
+from fastml.tree._tree import Tree, smallest
 
 MAX_CATEGORIES = 1024
 """Codes of a categorical column must be below this."""
@@ -444,9 +445,12 @@ def _finish(
     leaf_impurity = None
     if not classify and not rules.keep_values and np.any(grown.impurities[is_leaf] != 0.0):
         leaf_impurity = grown.impurities[is_leaf]
+    inner_values = None
+    if rules.keep_values:
+        inner_values = grown.values[~is_leaf, : 1 if classify else n_columns]
     tree = Tree(
         nodes,
-        samples,
+        smallest(samples),
         None if rules.unit else weights,
         table,
         n_features=data.signs.shape[0],
@@ -454,7 +458,7 @@ def _finish(
         criterion=rules.criterion,
         leaf_impurity=leaf_impurity,
         bitsets=_pack_sets(nodes, grown.words),
-        stored_values=grown.values.copy() if rules.keep_values else None,
+        inner_values=inner_values,
         stored_impurity=grown.impurities.copy() if rules.keep_values else None,
     )
     return tree, leaves

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from fastml._validation import kernel_view
 from fastml.kernels.tree_nodes import CATEGORIES, LEAF, SQUARED_ERROR
 from fastml.kernels.tree_prune import kept_nodes, weakest_links
-from fastml.tree._tree import Tree
+from fastml.tree._tree import Tree, smallest
 
 
 def pruning_path(tree: Tree, most: float = np.inf) -> tuple[NDArray, NDArray, NDArray]:
@@ -59,13 +59,14 @@ def with_leaves(tree: Tree, leaf_now: NDArray) -> Tree:
         right[~pure] = np.arange(np.count_nonzero(~pure))
         nodes["right"][is_leaf] = right
         table = np.ascontiguousarray(values[~pure])
-    stored, classify = tree.stored_values is not None, tree.criterion < SQUARED_ERROR
+    stored, classify = tree.inner_values is not None, tree.criterion < SQUARED_ERROR
+    inner = old[~is_leaf]
     bitsets = tree.bitsets
     if len(bitsets) > 1:
         bitsets = _used_sets(nodes, bitsets)
     return Tree(
         nodes,
-        tree.n_node_samples[leaves].astype(np.int32),
+        smallest(tree.n_node_samples[leaves]),
         None if tree.leaf_weights is None else tree.weighted_n_node_samples[leaves],
         table,
         n_features=tree.n_features,
@@ -73,7 +74,7 @@ def with_leaves(tree: Tree, leaf_now: NDArray) -> Tree:
         criterion=tree.criterion,
         leaf_impurity=None if classify or stored else tree.impurity[leaves],
         bitsets=bitsets,
-        stored_values=tree.stored_values[old] if stored else None,
+        inner_values=tree._flat_values[inner, : tree.inner_values.shape[1]] if stored else None,
         stored_impurity=tree.stored_impurity[old] if stored else None,
     )
 

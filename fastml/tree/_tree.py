@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
-from fastml._threads import chunk_rows, effective_n_threads
+from fastml._threads import effective_n_threads
 from fastml._validation import kernel_view
 from fastml.kernels import tree_nodes
-from fastml.kernels.tree_nodes import CATEGORIES, FEATURE, LEAF, MISSING_LEFT, NODE
-from fastml.kernels.tree_predict import fill_paths, forest_apply, forest_sum
-
-STEP = 8.0
-"""Multiply-adds that one step down a tree is worth."""
-
-NO_BITSETS = np.zeros(1, np.uint32)
+from fastml.kernels.tree_dependence import add_dependence
+from fastml.kernels.tree_nodes import CATEGORIES, FEATURE, LEAF, MISSING_LEFT
+from fastml.kernels.tree_predict import fill_paths
+from fastml.tree._packed import NO_BITSETS, Forest, pack
 
 
 class Tree:
@@ -24,8 +19,10 @@ class Tree:
 
     Stored are the nodes (16 bytes each, see `fastml.kernels.tree_nodes`) and, per leaf, the number
     of rows, their weight if there were weights, the impurity of a regression leaf, and the values
-    of leaves that hold more than one class or output. All other arrays are made on first use and
-    are not pickled.
+    of leaves that hold more than one class or output. Medians and values clipped by monotonic
+    constraints do not follow from those of the leaves: such trees keep the impurities of all nodes
+    and the values of inner ones (of two classes the first one's share). All other arrays are made
+    on first use and are not pickled. Nodes are numbered depth first, under ``max_leaf_nodes`` too.
 
     Attributes
     ----------
@@ -58,7 +55,7 @@ class Tree:
         criterion: int,
         leaf_impurity=None,
         bitsets=NO_BITSETS,
-        stored_values=None,
+        inner_values=None,
         stored_impurity=None,
     ):
         self.nodes = nodes
@@ -70,7 +67,7 @@ class Tree:
         self.criterion = int(criterion)
         self.leaf_impurity = leaf_impurity
         self.bitsets = bitsets
-        self.stored_values = stored_values
+        self.inner_values = inner_values
         self.stored_impurity = stored_impurity
         self._made: dict[str, NDArray] = {}
 
@@ -111,7 +108,7 @@ class Tree:
     def nbytes(self) -> int:
         """Bytes of what is stored."""
         stored = (self.nodes, self.leaf_samples, self.leaf_weights, self.table, self.leaf_impurity)
-        more = (self.bitsets, self.stored_values, self.stored_impurity)
+        more = (self.bitsets, self.inner_values, self.stored_impurity)
         return sum(array.nbytes for array in (*stored, *more) if array is not None)
 
     # ------------------------------------------------------------------ scikit-learn's arrays
@@ -221,8 +218,6 @@ class Tree:
     @property
     def _flat_values(self) -> NDArray:
         def make():
-            if self.stored_values is not None:
-                return self.stored_values.view()
             values = np.empty((self.node_count, self.n_columns))
             tree_nodes.values_from_leaves(
                 kernel_view(self.nodes),
@@ -231,6 +226,11 @@ class Tree:
                 kernel_view(self.weighted_n_node_samples),
                 values,
             )
+            if self.inner_values is not None:
+                inner = np.flatnonzero(~self.is_leaf)
+                values[inner, : self.inner_values.shape[1]] = self.inner_values
+                if self.criterion < tree_nodes.SQUARED_ERROR:
+                    values[inner, 1] = 1.0 - self.inner_values[:, 0]
             return values
 
         return self._once("values", make)
@@ -271,11 +271,20 @@ class Tree:
                 out /= total
         return out
 
+    def compute_node_depths(self) -> NDArray:
+        """Depth of every node, 1 for the root (scikit-learn's count)."""
+        return self.depths + 1
+
     # ------------------------------------------------------------------ rows
+
+    @property
+    def packed(self) -> Forest:
+        """What the prediction kernels take."""
+        return pack([self])
 
     def apply(self, X, n_threads: int | None = None) -> NDArray:
         """Index of the leaf of every row of a float32 array."""
-        return pack([self]).apply(_dense(X), n_threads)[:, 0]
+        return self.packed.apply(_dense(X), n_threads)[:, 0]
 
     def predict(self, X, n_threads: int | None = None) -> NDArray:
         """Value of every row's leaf: (n_rows, n_outputs, max_n_classes), or scikit-learn's
@@ -287,7 +296,7 @@ class Tree:
 
     def predict_flat(self, X, n_threads: int | None = None) -> NDArray:
         """Value of every row's leaf, its outputs side by side."""
-        return pack([self]).sum(X, n_threads=n_threads)
+        return self.packed.sum(X, n_threads=n_threads)
 
     def decision_path(self, X):
         """CSR matrix with ones where a row passes a node."""
@@ -300,6 +309,18 @@ class Tree:
         fill_paths(kernel_view(self.nodes), leaves, indptr, indices)
         ones = np.ones(len(indices), np.intp)
         return csr_matrix((ones, indices, indptr), shape=(len(leaves), self.node_count))
+
+    def compute_partial_dependence(self, grid, target_features, out) -> None:
+        """out[i] += mean prediction with ``target_features`` fixed at the values of grid[i]."""
+        places = np.full(self.n_features, -1, np.intp)
+        places[target_features] = np.arange(len(target_features))
+        work = float(len(grid)) * self.node_count * 4.0
+        add_dependence(
+            kernel_view(self.nodes), kernel_view(self.bitsets),
+            kernel_view(self.weighted_n_node_samples), kernel_view(self._flat_values[:, 0]),
+            kernel_view(places), self.max_depth, kernel_view(grid, np.float32), out,
+            n_threads=effective_n_threads(None, work),
+        )  # fmt: skip
 
     # ------------------------------------------------------------------ pickle
 
@@ -321,90 +342,10 @@ class Tree:
     __hash__ = None  # type: ignore[assignment]
 
 
+def smallest(numbers: NDArray) -> NDArray:
+    """Whole numbers from 0 up, in the smallest type."""
+    return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
+
+
 def _dense(X):
     return X.toarray() if hasattr(X, "toarray") else X
-
-
-class Forest(NamedTuple):
-    """Trees packed one after the other: what the prediction kernels take."""
-
-    nodes: NDArray
-    starts: NDArray
-    table: NDArray
-    table_starts: NDArray
-    bitsets: NDArray
-    scalar: bool
-    n_columns: int
-
-    def _chunks(self, X, n_threads):
-        depth = 1.0 + np.log2(1.0 + self.nodes.shape[0] / len(self.starts))
-        per_row = STEP * depth * len(self.starts)
-        rows = min(chunk_rows(X.shape[0], per_row, at_least=256), max(1, X.shape[0]))
-        if n_threads is None:
-            n_threads = effective_n_threads(None, X.shape[0] * per_row)
-        return -(-X.shape[0] // rows), rows, n_threads
-
-    def apply(self, X, n_threads: int | None = None) -> NDArray:
-        """Leaf of every row in every tree: (n_rows, n_trees)."""
-        X = kernel_view(X, np.float32)
-        n_chunks, rows, n_threads = self._chunks(X, n_threads)
-        out = np.empty((X.shape[0], len(self.starts)), np.int64)
-        forest_apply(
-            n_chunks, rows, self.nodes, self.starts, self.bitsets, X, out, n_threads=n_threads
-        )
-        return out
-
-    def sum(self, X, scales=None, n_threads: int | None = None, out=None) -> NDArray:
-        """Sum over the trees of ``scales[t]`` times the value of every row's leaf."""
-        X = kernel_view(X, np.float32)
-        n_chunks, rows, n_threads = self._chunks(X, n_threads)
-        if out is None:
-            out = np.zeros((X.shape[0], self.n_columns))
-        if scales is None:
-            scales = np.ones(len(self.starts))
-        forest_sum(
-            n_chunks, rows, self.nodes, self.starts, self.table, self.table_starts, self.scalar,
-            kernel_view(scales, np.float64), self.bitsets, X, out, n_threads=n_threads,
-        )  # fmt: skip
-        return out
-
-
-_FIRST = kernel_view(np.zeros(1, np.intp))
-
-
-def pack(trees: list[Tree]) -> Forest:
-    """Join trees of one kind; a single tree is not copied."""
-    first = trees[0]
-    if len(trees) == 1:
-        return Forest(
-            kernel_view(first.nodes),
-            _FIRST,
-            kernel_view(first.table),
-            _FIRST,
-            kernel_view(first.bitsets),
-            first.scalar,
-            first.n_columns,
-        )
-    nodes = np.concatenate([tree.nodes for tree in trees])
-    starts = np.cumsum([0, *(tree.node_count for tree in trees[:-1])])
-    table_starts = np.cumsum([0, *(len(tree.table) for tree in trees[:-1])])
-    bitsets = first.bitsets
-    if any(tree.bitsets is not NO_BITSETS and len(tree.bitsets) > 1 for tree in trees):
-        bitset_starts = np.cumsum([0, *(len(tree.bitsets) for tree in trees[:-1])])
-        bitsets = np.concatenate([tree.bitsets for tree in trees])
-        for tree, start, shift in zip(trees, starts, bitset_starts):
-            here = nodes["threshold"][start : start + tree.node_count]
-            here[tree.is_categorical] += shift
-    return Forest(
-        kernel_view(nodes),
-        kernel_view(starts, np.intp),
-        kernel_view(np.concatenate([tree.table for tree in trees])),
-        kernel_view(table_starts, np.intp),
-        kernel_view(bitsets),
-        first.scalar,
-        first.n_columns,
-    )
-
-
-def empty_nodes(n: int) -> NDArray:
-    return np.empty(n, NODE)

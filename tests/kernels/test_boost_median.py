@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 from fastml.kernels.boost_median import repeat_entries, sort_pairs, tree_values, weighted_medians
 from fastml.kernels.tree_nodes import SQUARED_ERROR
 from fastml.tree._grow import Options, grow, presort
-from fastml.tree._tree import pack
+from fastml.tree._packed import pack
 
 pytestmark = [pytest.mark.small, pytest.mark.filterwarnings("ignore:overflow")]  # of uint64
 

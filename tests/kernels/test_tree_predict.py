@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from fastml.kernels.tree_nodes import GINI, SQUARED_ERROR
 from fastml.kernels.tree_predict import fill_paths, in_categories, leaves_of_rows
 from fastml.tree._grow import Options, grow, presort
-from fastml.tree._tree import pack
+from fastml.tree._packed import pack
 
 pytestmark = [pytest.mark.small, pytest.mark.filterwarnings("ignore:overflow")]  # of uint64
 
