@@ -409,6 +409,9 @@ def test_degenerate_data_as_in_scikit_learn(path, cls, kind):
                     assert not np.isnan(value).any(), f"{parameters}: {name}"
         if (path, kind) == ("svm.LinearSVC", "huge"):
             continue  # scikit-learn's never ends
+        if path == "ensemble.IsolationForest" and kind in ("huge", "infinity"):
+            assert how == "raises"  # scikit-learn draws thresholds between infinite values: NaN
+            continue
         if theirs is not None and parameters.keys() <= inspect.signature(theirs).parameters.keys():
             expected = behaviour(theirs, parameters, DEGENERATE[kind])
             if expected[1] is InvalidParameterError and ours is not InvalidParameterError:

@@ -169,7 +169,6 @@ def test_errors():
     for options, message in (
         ({"bootstrap": False, "oob_score": True}, "Out of bag estimation only available"),
         ({"bootstrap": False, "max_samples": 3}, "cannot be set if"),
-        ({"bootstrap": False, "n_iter_no_change": 3}, "rows out of bag: set bootstrap=True"),
         ({"monotonic_cst": [1, 0, 0, 0]}, "multiclass"),
         ({"splitter": "fast"}, "splitter"),
         ({"criterion": "squared_error"}, "criterion"),

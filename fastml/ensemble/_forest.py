@@ -153,8 +153,6 @@ class BaseForest(MembersMixin, MultiOutputMixin, BaseEstimator):
                 )
             if self.oob_score:
                 raise ValueError("Out of bag estimation only available if bootstrap=True")
-            if getattr(self, "n_iter_no_change", None) is not None:
-                raise ValueError("n_iter_no_change watches rows out of bag: set bootstrap=True")
             return
         n = self._n_samples
         if self.max_samples is None:

@@ -50,8 +50,8 @@ splitter : {{'auto', 'exact', 'hist'}}, default='auto'
     Cuts between all distinct values, or between at most 255 bins of about equal numbers of rows.
     'auto': exact up to 10 000 rows{splitter_note}. Not in scikit-learn.
 n_iter_no_change : int, default=None
-    Stop when the out-of-bag score has not risen for so many trees; only with ``bootstrap``. Not in
-    scikit-learn.
+    Stop when the out-of-bag score has not risen for so many trees; without ``bootstrap`` there is
+    none, and all trees grow. Not in scikit-learn.
 tol : float, default=0.0
     The least rise that counts. Not in scikit-learn.
 callbacks : list of callable, default=None
