@@ -205,7 +205,8 @@ def _clusterings() -> Iterator[Call]:
 
         def fit(rows=rows):
             for algorithm in ("kd_tree", "brute"):
-                cluster.DBSCAN(eps=1.0, min_samples=3, algorithm=algorithm).fit(rows)
+                dbscan = cluster.DBSCAN(eps=1.0, min_samples=3, algorithm=algorithm)
+                dbscan.fit(rows).fit(rows, sample_weight=np.ones(len(rows)))
             for init in ("random", "build"):
                 D = np.abs(rows[:, :1] - rows[:, 0])
                 cluster.KMedoids(3, init=init, metric="precomputed", random_state=0).fit(D)

@@ -126,7 +126,9 @@ class DBSCAN(ClusterMixin, BaseEstimator):
         self : object
         """
         X = validate_data(self, X, accept_sparse="csr")
-        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X)
+        weights = None
+        if sample_weight is not None:
+            weights = kernel_view(_check_sample_weight(sample_weight, X, dtype=np.float64))
         if self._for_tree(X):
             labels, core = self._fit_tree(X, weights)
         else:
@@ -206,37 +208,39 @@ class DBSCAN(ClusterMixin, BaseEstimator):
         return labels, core[place]
 
     def _fit_lists(self, X, sample_weight):
-        """By neighbour lists in blocks of rows; kept up to the working memory, else found twice."""
+        """By neighbour lists in blocks of rows; kept up to half of the working memory, else found
+        again in every pass."""
         n = X.shape[0]
-        search, queries = self._search(X)
-        total = np.empty(n)
+        search = self._search(X)
         kept: dict[int, tuple] = {}
-        room = _working_memory() / 8
-        step = max(1, min(n, int(room / (4 * max(1, n)))))
-        step = max(step, min(n, 256))
-        for start in range(0, n, step):
-            runs = _runs(search(queries(start, min(start + step, n))))
-            indptr, indices = runs
-            one = np.ones(n) if sample_weight is None else sample_weight
-            sums = np.add.reduceat(np.append(one[indices], 0.0), indptr[:-1])
-            total[start : start + step] = np.where(np.diff(indptr) > 0, sums, 0.0)
+        room = _working_memory() / 16
+        step = min(n, max(256, int(room / (4 * n))))
+
+        def blocks():
+            for start in range(0, n, step):
+                yield start, kept.get(start) or search(start, min(start + step, n))
+
+        total = np.empty(n)
+        for start, (indptr, indices) in blocks():
+            if sample_weight is None:
+                total[start : start + step] = np.diff(indptr)
+            else:
+                kernels.weigh_lists(indptr, indices, sample_weight, total[start : start + step])
             if indices.shape[0] <= room:
                 room -= indices.shape[0]
-                kept[start] = runs
+                kept[start] = indptr, indices
         core = total >= self.min_samples
         parent = np.arange(n)
-        for start in range(0, n, step):
-            runs = kept.get(start) or _runs(search(queries(start, min(start + step, n))))
+        for start, runs in blocks():
             kernels.join_lists(start, *runs, core, parent)
         labels = np.full(n, -1, dtype=np.intp)
         kernels.number_clusters(core, parent, labels)
-        for start in range(0, n, step):
-            runs = kept.get(start) or _runs(search(queries(start, min(start + step, n))))
+        for start, runs in blocks():
             kernels.border_lists(start, *runs, core, labels)
         return labels, core
 
     def _search(self, X):
-        """(function: queries → arrays of neighbours, function: first, last → queries)."""
+        """A function: first row, last row → (indptr, indices) of their neighbours."""
         from fastml.neighbors import NearestNeighbors
 
         if sparse.issparse(X) and self.metric == "precomputed":
@@ -250,10 +254,7 @@ class DBSCAN(ClusterMixin, BaseEstimator):
             p=self.p,
             n_jobs=self.n_jobs,
         ).fit(X)
-        return (
-            lambda rows: model.radius_neighbors(rows, return_distance=False),
-            lambda first, last: X[first:last],
-        )
+        return lambda first, last: model._within(X[first:last], None, with_distances=False)[:2]
 
     def fit_predict(self, X, y=None, sample_weight=None):
         """Fit and return ``labels_``.
@@ -282,13 +283,6 @@ def _working_memory() -> float:
     from sklearn import get_config
 
     return get_config()["working_memory"] * 2.0**20
-
-
-def _runs(neighborhoods):
-    indptr = np.zeros(len(neighborhoods) + 1, dtype=np.intp)
-    np.cumsum([len(found) for found in neighborhoods], out=indptr[1:])
-    indices = np.concatenate([*neighborhoods, np.empty(0, dtype=np.intp)])
-    return indptr, np.ascontiguousarray(indices, dtype=np.intp)
 
 
 def _with_diagonal(graph):

@@ -251,6 +251,15 @@ def border_leaves(first, last, n_rows, code, tree, X, limit, p, v, core, whole, 
 
 
 @kernel
+def weigh_lists(indptr, indices, weights, total):
+    """total[row] = weight of the row's neighbours, given as runs."""
+    for row in range(indptr.shape[0] - 1):
+        total[row] = 0.0
+        for e in range(indptr[row], indptr[row + 1]):
+            total[row] += weights[indices[e]]
+
+
+@kernel
 def join_lists(start, indptr, indices, core, parent):
     """Join core rows start.. with their core neighbours, given as runs."""
     for row in range(indptr.shape[0] - 1):

@@ -30,8 +30,11 @@ from fastml.neighbors._radius_search import (
 class RadiusNeighborsMixin(DistanceBlocksMixin):
     """`radius_neighbors` and `radius_neighbors_graph`."""
 
-    def _within(self, X, radius, sort_results=False):
-        """CSR arrays of the neighbours within ``radius`` of the queries (None: training points)."""
+    def _within(self, X, radius, sort_results=False, with_distances=True):
+        """CSR arrays of the neighbours within ``radius`` of the queries (None: training points).
+
+        Without ``with_distances``, the distances of queries may be left out.
+        """
         own = X is None
         X = self._fit_X if own else self._check_queries(X)
         if radius is None:
@@ -47,7 +50,9 @@ class RadiusNeighborsMixin(DistanceBlocksMixin):
         elif self.metric == "precomputed":
             runs = graph_radius(X, radius) if issparse(X) else matrix_radius(X, radii)
         elif getattr(self, "_kernel_metric", None) is not None and not issparse(X):
-            runs = brute_radius(X, self._fit_X, radii, self._kernel_metric, self.n_jobs)
+            runs = brute_radius(
+                X, self._fit_X, radii, self._kernel_metric, self.n_jobs, with_distances or own
+            )
         else:
             runs = concatenate_runs(
                 [matrix_radius(block, radii[rows]) for rows, block in self._distance_blocks(X)]
@@ -90,7 +95,7 @@ class RadiusNeighborsMixin(DistanceBlocksMixin):
         check_is_fitted(self)
         if sort_results and not return_distance:
             raise ValueError("return_distance must be True if sort_results is True.")
-        indptr, indices, distances = self._within(X, radius, sort_results)
+        indptr, indices, distances = self._within(X, radius, sort_results, return_distance)
         found = split_runs(indptr, indices)
         return (split_runs(indptr, distances), found) if return_distance else found
 

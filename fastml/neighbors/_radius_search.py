@@ -78,8 +78,10 @@ def _limits(metric, radii):
     return reduced_limits(metric, radii)
 
 
-def brute_radius(Q: NDArray, Y: NDArray, radii: NDArray, metric, n_jobs) -> Runs:
-    """Neighbours within each query's radius, indices ascending."""
+def brute_radius(
+    Q: NDArray, Y: NDArray, radii: NDArray, metric, n_jobs, with_distances: bool = True
+) -> Runs:
+    """Neighbours within each query's radius, indices ascending; the distances may be left out."""
     Q, Y = _same_dtype(Q, Y)
     limits = _limits(metric, radii)
     n_words = -(-Y.shape[0] // LANES)
@@ -94,7 +96,13 @@ def brute_radius(Q: NDArray, Y: NDArray, radii: NDArray, metric, n_jobs) -> Runs
             _mark_panels(queries, Y, frame, reach, marks, n_jobs)
         else:
             _mark_rows(queries, Y, metric, reach, marks, n_jobs)
-        blocks.append(_read(queries, Y, metric, marks))
+        indptr, indices = _read(marks)
+        distances = np.empty(indices.size if with_distances else 0)
+        if with_distances:
+            every = every_metric(metric.code)
+            code, p, v = metric
+            radius.measure_pairs(every, code, queries, Y, p, v, indptr, indices, distances)
+        blocks.append((indptr, indices, distances))
     return concatenate_runs(blocks)
 
 
@@ -137,16 +145,13 @@ def _mark_rows(Q, Y, metric, limits, marks, n_jobs):
     )
 
 
-def _read(Q, Y, metric, marks) -> Runs:
-    indptr = np.zeros(Q.shape[0] + 1, dtype=np.intp)
+def _read(marks: NDArray) -> tuple[NDArray, NDArray]:
+    indptr = np.zeros(marks.shape[0] + 1, dtype=np.intp)
     radius.count_marks(marks, indptr[1:])
     np.cumsum(indptr, out=indptr)
     indices = np.empty(indptr[-1], dtype=np.intp)
-    distances = np.empty(indptr[-1])
     radius.read_marks(marks, indptr, indices)
-    every = every_metric(metric.code)
-    radius.measure_pairs(every, metric.code, Q, Y, metric.p, metric.v, indptr, indices, distances)
-    return indptr, indices, distances
+    return indptr, indices
 
 
 def matrix_radius(D: NDArray, radii: NDArray) -> Runs:

@@ -6,7 +6,14 @@ from naive import density_clusters
 from scipy.spatial.distance import cdist
 
 from fastml.cluster._dbscan import DBSCAN
-from fastml.kernels.dbscan import border_lists, find, join, join_lists, number_clusters
+from fastml.kernels.dbscan import (
+    border_lists,
+    find,
+    join,
+    join_lists,
+    number_clusters,
+    weigh_lists,
+)
 
 pytestmark = pytest.mark.small
 
@@ -50,6 +57,14 @@ def test_lists_equal_the_plain_algorithm():
     assert number_clusters(core, parent, labels) == expected.max() + 1
     border_lists(0, indptr, np.nonzero(near)[1], core, labels)
     np.testing.assert_array_equal(labels, expected)
+
+
+def test_weights_of_lists():
+    indptr, indices = np.array([0, 2, 2, 5]), np.array([1, 0, 2, 2, 1])
+    weights, total = np.array([1.0, -2.0, 0.5]), np.empty(3)
+    weigh_lists(indptr, indices, weights, total)
+    parts = np.split(weights[indices], indptr[1:-1])
+    np.testing.assert_array_equal(total, [part.sum() for part in parts])
 
 
 def test_union_find():
