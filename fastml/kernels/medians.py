@@ -39,23 +39,58 @@ def label_rows(n_rows, X, panel, labels, distances):
 
 
 @kernel
-def weighted_median(values, weights, n):
-    """Median of the first n values (n >= 1) with positive total weight."""
-    order = np.argsort(values[:n])
-    total = 0.0
-    for i in range(n):
-        total += weights[i]
-    below = 0.0
-    for i in range(n):
-        below += weights[order[i]]
-        if 2.0 * below > total:
-            return values[order[i]]
-        if 2.0 * below == total:
-            j = i + 1
-            while weights[order[j]] == 0.0:
-                j += 1
-            return 0.5 * (values[order[i]] + values[order[j]])
-    return values[order[n - 1]]
+def _middle(a, b, c):
+    if a > b:
+        a, b = b, a
+    return max(a, min(b, c))
+
+
+@kernel
+def weighted_median(values, weights):
+    """Median under weights of which one at least is positive; reorders both.
+
+    Quickselect: the part in which half of the weight is reached is cut in three by a pivot, until
+    that is the pivot's own.
+    """
+    total = weights.sum()
+    before = 0.0  # the weight to the left of the part; less than half
+    first, last = 0, values.shape[0]
+    median = values[0]
+    while first < last:
+        pivot = _middle(values[first], values[(first + last) // 2], values[last - 1])
+        less, equal = 0.0, 0.0
+        start, stop, i = first, last, first
+        while i < stop:
+            value, weight = values[i], weights[i]
+            if value > pivot:
+                stop -= 1
+                values[i], weights[i] = values[stop], weights[stop]
+                values[stop], weights[stop] = value, weight
+                continue
+            if value < pivot:
+                less += weight
+                values[i], weights[i] = values[start], weights[start]
+                values[start], weights[start] = value, weight
+                start += 1
+            else:
+                equal += weight
+            i += 1
+        if 2.0 * (before + less) >= total:
+            last = start
+            continue
+        before += less + equal
+        if equal > 0.0:
+            median = pivot
+        if 2.0 * before >= total:
+            break
+        first = stop
+    if 2.0 * before != total:
+        return median
+    following = np.inf
+    for i in range(values.shape[0]):
+        if weights[i] > 0.0 and median < values[i] < following:
+            following = values[i]
+    return 0.5 * (median + following)
 
 
 @kernel
@@ -69,7 +104,7 @@ def _median_of(cluster, feature, X, weights, order, starts, out):
         own[i - first] = weights[order[i]]
         total += weights[order[i]]
     if total > 0.0:
-        out[cluster, feature] = weighted_median(values, own, last - first)
+        out[cluster, feature] = weighted_median(values, own)
 
 
 @parallel_kernel

@@ -10,20 +10,27 @@ from fastml.kernels.medians import cluster_medians, label_rows, weighted_median
 pytestmark = pytest.mark.small
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 8, 9])
-def test_equal_weights_give_the_ordinary_median(n):
-    values = np.random.default_rng(n).normal(size=n)
-    assert weighted_median(values, np.ones(n), n) == np.median(values)
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 9, 100, 101])
+@pytest.mark.parametrize("distinct", [1, 3, 1000])
+def test_equal_weights_give_the_ordinary_median(n, distinct):
+    values = np.random.default_rng(n).integers(distinct, size=n).astype(float)
+    for given in (values, np.sort(values), np.sort(values)[::-1]):
+        assert weighted_median(given.copy(), np.ones(n)) == np.median(values)
 
 
+@pytest.mark.parametrize("n", [1, 2, 9, 40])
 @pytest.mark.parametrize("seed", range(5))
-def test_weighted_median_minimises_the_loss(seed):
+def test_weighted_median_minimises_the_loss(n, seed):
     rng = np.random.default_rng(seed)
-    values, weights = rng.normal(size=9), rng.integers(0, 4, size=9).astype(float)
+    values, weights = rng.normal(size=n).round(1), rng.integers(0, 4, size=n).astype(float)
     weights[0] = 1.0
-    np.testing.assert_allclose(
-        weighted_median(values, weights, 9), median_by_loss(values, weights), rtol=1e-12
-    )
+    expected = median_by_loss(values, weights)
+    np.testing.assert_allclose(weighted_median(values, weights), expected, rtol=1e-12)
+
+
+def test_median_of_weights_that_do_not_add_up():
+    values, weights = np.arange(10.0), np.full(10, 0.1)
+    assert weighted_median(values, weights) in (4.0, 4.5, 5.0)
 
 
 def test_labels_and_medians(dtype, n_threads):
