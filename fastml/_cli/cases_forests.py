@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 from types import SimpleNamespace
 
 import numpy as np
 
 from fastml._cli.case import Case, find
-
-MODULES = {"fastml": "fastml", "sklearn": "sklearn", "sklearnex": "sklearnex"}
 
 
 def _classes(n: int, d: int, trees: int) -> SimpleNamespace:
@@ -18,13 +17,11 @@ def _classes(n: int, d: int, trees: int) -> SimpleNamespace:
         2 * n, d, n_informative=d // 2, n_redundant=d // 4, flip_y=0.05, random_state=0
     )
     X = X.astype(np.float32)
-    return SimpleNamespace(
-        X=X[:n], y=y[:n], X_test=X[n:], y_test=y[n:], trees=trees, name="RandomForestClassifier"
-    )
+    return SimpleNamespace(X=X[:n], y=y[:n], X_test=X[n:], y_test=y[n:], trees=trees)
 
 
 def _forest(library: str, name: str, data):
-    cls = find(f"{MODULES[library]}.ensemble", name)
+    cls = find(f"{library}.ensemble", name)
     return cls(data.trees, random_state=0, n_jobs=-1)
 
 
@@ -53,6 +50,14 @@ def _one_row(library: str):
         model = _forest(library, "RandomForestClassifier", data).fit(data.X, data.y)
         row = data.X_test[:1]
         return lambda: model.predict_proba(row)
+
+    return prepare
+
+
+def _store(library: str):
+    def prepare(data):
+        model = _forest(library, "RandomForestClassifier", data).fit(data.X, data.y)
+        return lambda: pickle.dumps(model)
 
     return prepare
 
@@ -116,6 +121,15 @@ CASES = (
         libraries={k: _one_row(k) for k in ("fastml", "sklearn")},
         quality=lambda data, p: float(p[0].argmax() == data.y_test[0]),
         yardstick="right",
+    ),
+    Case(
+        work=f"RandomForestClassifier, pickle, {SIZES}",
+        full=FULL,
+        quick=QUICK,
+        build=_classes,
+        libraries={k: _store(k) for k in ("fastml", "sklearn")},
+        quality=lambda data, stored: len(stored) / 1e6,
+        yardstick="MB",
     ),
     Case(
         work=f"ExtraTreesClassifier, {SIZES}",

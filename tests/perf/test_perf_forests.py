@@ -1,6 +1,7 @@
 """Forests beside scikit-learn and its Intel extension."""
 
 import importlib
+import pickle
 
 import numpy as np
 import pytest
@@ -37,6 +38,15 @@ def test_predict(measure, size, library, rows):
     model = forest(library, "RandomForestClassifier", size(small=5, full=100)).fit(X, y)
     shares = measure(model.predict_proba, X if rows == "all" else X[:1])
     np.testing.assert_allclose(shares.sum(axis=1), 1.0, rtol=1e-5)
+
+
+@TWO
+def test_pickle(measure, size, library):
+    X, y = classes(size(small=400, full=50_000))
+    model = forest(library, "RandomForestClassifier", size(small=5, full=100)).fit(X, y)
+    stored = measure(pickle.dumps, model)
+    n_nodes = sum(tree.tree_.node_count for tree in model)
+    assert len(stored) < n_nodes * (32 if library == "fastml" else 200) + 4000
 
 
 @TWO

@@ -25,8 +25,8 @@ def test_classifier(measure, size, library):
 @LIBRARIES
 @pytest.mark.parametrize("criterion", ["squared_error", "absolute_error"])
 def test_regressor(measure, size, library, criterion):
-    full = 100_000 if criterion == "squared_error" else 20_000
-    X, signal = rows(size(small=300, full=full), 10)
+    full, d = (100_000, 20) if criterion == "squared_error" else (20_000, 10)
+    X, signal = rows(size(small=300, full=full), d)
     module = importlib.import_module(f"{library}.tree")
     tree = module.DecisionTreeRegressor(criterion=criterion, random_state=0)
     measure(tree.fit, X, signal)
