@@ -59,6 +59,25 @@ class BisectingKMeans(Estimator):
         return find("cluster", "BisectingKMeans")(20, random_state=0)
 
 
+class OtherCenters(Predictor):
+    """Medians, directions, shares, and chunks of a stream."""
+
+    param_names = ("name",)
+    params = (["KMedians", "SphericalKMeans", "SoftKMeans", "BFR"],)
+
+    def data(self, name):
+        return blobs(*size(quick=(10_000, 8, 10), full=(200_000, 8, 10)), "float64")
+
+    def estimator(self, name):
+        by_steps = {"init": self.X[:10].copy(), "max_iter": 10, "tol": 0}
+        options = {"random_state": 0, "chunk_size": 20_000} if name == "BFR" else by_steps
+        return find("cluster", name)(10, **options)
+
+    def score(self):
+        """Minus the mean distance to the nearest centre."""
+        return -float(np.min(self.model.transform(self.X), axis=1).mean())
+
+
 class KMeansPlusPlus(Benchmark):
     def prepare(self):
         self.X, _ = blobs(*size(quick=(30_000, 16, 50), full=(300_000, 16, 100)), "float32")

@@ -59,3 +59,13 @@ def test_minibatch(measure, size, library):
     model = of(library, "MiniBatchKMeans")(8, random_state=0, max_iter=5)
     fitted = measure(model.fit, X)
     assert inertia(X, fitted) == pytest.approx(fitted.inertia_, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "name", ["BisectingKMeans", "KMedians", "SphericalKMeans", "SoftKMeans", "BFR"]
+)
+def test_relatives(measure, size, name):
+    X = normal(size(small=300, full=200_000), 8)
+    model = of("fastml", name)(size(small=3, full=10), random_state=0)
+    fitted = measure(model.fit, X)
+    np.testing.assert_array_equal(fitted.labels_, fitted.predict(X))
