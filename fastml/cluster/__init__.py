@@ -1,4 +1,4 @@
-"""Clustering by means: scikit-learn's k-means family on tiled and bounded kernels."""
+"""Clusters by centres, by hierarchies and by density; and how many of them."""
 
 from fastml.cluster._bfr import BFR
 from fastml.cluster._bisect import BisectingKMeans

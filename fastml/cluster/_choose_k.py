@@ -302,7 +302,7 @@ def _means(X, labels):
     from fastml.metrics._cluster_sizes import Clusters
 
     clusters = Clusters(labels)
-    return clusters.means(X)[clusters.codes]
+    return clusters.means(clusters.sort(X))[clusters.codes]
 
 
 def _silhouette(search: _Search, ks) -> NDArray:

@@ -47,7 +47,9 @@ class Clusters:
         self.order = np.argsort(self.codes, kind="stable")
         self.sorted_codes = self.codes[self.order]
 
-    def means(self, X: NDArray) -> NDArray:
-        """Means of the clusters, in float64."""
-        rows = X[self.order].astype(np.float64, copy=False)
-        return np.add.reduceat(rows, self.bounds[:-1], axis=0) / self.sizes[:, None]
+    def sort(self, X: NDArray) -> NDArray:
+        """Rows sorted by cluster, in float64."""
+        return X[self.order].astype(np.float64, copy=False)
+
+    def means(self, sorted_rows: NDArray) -> NDArray:
+        return np.add.reduceat(sorted_rows, self.bounds[:-1], axis=0) / self.sizes[:, None]

@@ -16,12 +16,7 @@ def _rows_and_clusters(X, labels) -> tuple[np.ndarray, Clusters]:
     X, labels = check_X_y(X, labels)
     clusters = Clusters(labels)
     check_number_of_labels(clusters.n_clusters, X.shape[0])
-    return X[clusters.order].astype(np.float64, copy=False), clusters
-
-
-def _means_of_sorted(rows, clusters):
-    sums = np.add.reduceat(rows, clusters.bounds[:-1], axis=0)
-    return sums / clusters.sizes[:, None]
+    return clusters.sort(X), clusters
 
 
 @validate_params(_ROWS_AND_LABELS, prefer_skip_nested_validation=True)
@@ -55,7 +50,7 @@ def calinski_harabasz_score(X, labels):
     50.0
     """
     rows, clusters = _rows_and_clusters(X, labels)
-    means = _means_of_sorted(rows, clusters)
+    means = clusters.means(rows)
     between = (clusters.sizes * ((means - rows.mean(axis=0)) ** 2).sum(axis=1)).sum()
     within = ((rows - means[clusters.sorted_codes]) ** 2).sum()
     if within == 0.0:
@@ -94,21 +89,17 @@ def davies_bouldin_score(X, labels):
     >>> davies_bouldin_score([[0, 1], [1, 1], [3, 4]], [0, 0, 1])
     0.12...
     """
+    from fastml.metrics.pairwise import euclidean_distances
+
     rows, clusters = _rows_and_clusters(X, labels)
-    means = _means_of_sorted(rows, clusters)
+    means = clusters.means(rows)
     gaps = np.sqrt(((rows - means[clusters.sorted_codes]) ** 2).sum(axis=1))
     spread = np.add.reduceat(gaps, clusters.bounds[:-1]) / clusters.sizes
-    distances = _distances(means)
+    distances = euclidean_distances(means)
     if np.allclose(spread, 0.0) or np.allclose(distances, 0.0):
         return 0.0
     distances[distances == 0.0] = np.inf
     return float(((spread[:, None] + spread) / distances).max(axis=1).mean())
-
-
-def _distances(means):
-    from fastml.metrics.pairwise import euclidean_distances
-
-    return euclidean_distances(means)
 
 
 @validate_params(
@@ -152,7 +143,7 @@ def within_cluster_distance(X, labels, *, centers=None, metric="sqeuclidean", sa
     X, labels = check_X_y(X, labels)
     clusters = Clusters(labels)
     weights = check_weights(sample_weight, X, dtype=np.float64)[clusters.order]
-    rows = X[clusters.order].astype(np.float64, copy=False)
+    rows = clusters.sort(X)
     if centers is None:
         centers = _centers(rows, weights, clusters, metric)
     else:

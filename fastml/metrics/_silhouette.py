@@ -288,7 +288,8 @@ def dunn_index(X, labels, *, metric="euclidean", separation="single", **kwds):
     if separation == "centroid":
         from fastml.metrics.pairwise import pairwise_distances
 
-        distances = pairwise_distances(clusters.means(X), metric=metric, n_jobs=n_jobs, **kwds)
+        means = clusters.means(clusters.sort(X))
+        distances = pairwise_distances(means, metric=metric, n_jobs=n_jobs, **kwds)
         between = distances[np.triu_indices_from(distances, 1)].min()
     return float(between / within) if within > 0 else float("inf")
 

@@ -21,7 +21,7 @@ from fastml.kernels.gaussian_tiles import DIAGONAL, FULL, LANES, TIED
 
 MOST_CHUNKS = 128
 WORK_PER_CALL = 4e9  # multiply-adds: about a second, after which Ctrl-C is heard
-ROUNDING = 32 * float(np.finfo(np.float64).eps)
+ROUNDING = 4 * float(np.finfo(np.float64).eps)
 NOTHING = np.empty((0, 0))
 NO_LABELS = np.empty(0, dtype=np.intp)
 
@@ -69,8 +69,8 @@ class Shape:
 
     form: int
 
-    def between(self, scatter, mass, means, reg_covar) -> NDArray:
-        """Covariance within components, from the total scatter: for tied shapes."""
+    def pooled(self, scatter, mass, means, reg_covar) -> NDArray:
+        """The covariance that components share, from the scatter of all rows: for tied shapes."""
         raise NotImplementedError
 
     def moments_shape(self, n_features: int) -> tuple[int, int]:
@@ -179,7 +179,7 @@ class Tied(Full):
     def covariances(self, statistics, mass, shift, reg_covar):
         raise NotImplementedError  # see `finish`: it needs the means, not their shift
 
-    def between(self, scatter, mass, means, reg_covar):
+    def pooled(self, scatter, mass, means, reg_covar):
         covariance = scatter - (mass[:, None] * means).T @ means
         covariance /= mass.sum()
         covariance[np.diag_indices_from(covariance)] += reg_covar
@@ -388,8 +388,8 @@ def finish(
     new_means = means + shift
     rounding = (ROUNDING * new_means) ** 2
     if scatter is not None:
-        covariances = shape.between(scatter, mass, new_means - center, reg_covar)
-        rounding = rounding + ROUNDING * np.diagonal(scatter) / mass.sum()
+        covariances = shape.pooled(scatter, mass, new_means - center, reg_covar)
+        rounding = rounding + 8 * ROUNDING * np.diagonal(scatter) / mass.sum()
     else:
         covariances = shape.covariances(statistics, filled, shift, reg_covar)
     if reg_covar == 0.0 and (shape.variances(covariances) <= rounding).any():

@@ -209,7 +209,7 @@ def _from_rows(mixture, X, rows, chosen) -> Parameters:
     if shape.form == TIED:
         # Only here the masses are not the rows': no shift of origin, as in scikit-learn.
         moments = rows.scatter() + rows.weights.sum() * np.outer(rows.center, rows.center)
-        covariances = shape.between(moments, mass, means, reg_covar)
+        covariances = shape.pooled(moments, mass, means, reg_covar)
     else:
         covariances = shape.empty(*means.shape)
         if covariances.ndim == 3:
