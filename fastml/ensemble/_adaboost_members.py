@@ -241,7 +241,7 @@ class StumpClassifier(TreeClassifier):
             n_threads=effective_n_threads(n_threads, LAUNCH * self.bounds.size),
         )  # fmt: skip
         total = self.totals[0]
-        if len(weights) < 2 or class_impurity(total / total.sum(), 0, K, criterion) <= EPSILON:
+        if len(weights) < 2 or class_impurity(total, 0, K, criterion, total.sum()) <= EPSILON:
             return 0, 0
         known = self.found[:, 0].max()
         work = LAUNCH * np.count_nonzero(self.bounds >= known) * self.rows_per_block

@@ -66,11 +66,8 @@ def node_statistics(start, end, data, rules, classes, values, places, total):
             first = o * rules.n_classes
             for p in range(n):
                 total[first + classes[o, rows[p]]] += weights[rows[p]]
-            for k in range(first, first + rules.n_classes):
-                total[k] /= weight
-            impurity += class_impurity(total, first, first + rules.n_classes, rules.criterion)
-            for k in range(first, first + rules.n_classes):
-                total[k] *= weight
+            last = first + rules.n_classes
+            impurity += class_impurity(total, first, last, rules.criterion, weight)
         return weight, impurity / classes.shape[0]
     if values is not None:
         for o in range(values.shape[0]):

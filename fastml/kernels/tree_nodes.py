@@ -86,22 +86,19 @@ def values_from_leaves(nodes, table, scalar, weights, values):
 
 
 @kernel
-def class_impurity(fractions, first, last, criterion):
-    """Impurity of class fractions in columns first..last of a row."""
+def class_impurity(weights, first, last, criterion, whole):
+    """Impurity of the class weights in columns first..last of a row; ``whole`` is their sum."""
     total = 0.0
-    if criterion == GINI:
-        for j in range(first, last):
-            total += fractions[j] * fractions[j]
-        return 1.0 - total
-    if criterion == ENTROPY:
-        for j in range(first, last):
-            if fractions[j] > 0.0:
-                total -= fractions[j] * log64(fractions[j]) / LN2
-        return total
     for j in range(first, last):
-        if fractions[j] > total:
-            total = fractions[j]
-    return 1.0 - total
+        share = weights[j] / whole
+        if criterion == GINI:
+            total += share * share
+        elif criterion == ENTROPY:
+            if share > 0.0:
+                total -= share * log64(share) / LN2
+        elif share > total:
+            total = share
+    return total if criterion == ENTROPY else 1.0 - total
 
 
 @kernel
@@ -111,7 +108,7 @@ def class_impurities(values, n_outputs, criterion, impurities):
     for i in range(values.shape[0]):
         total = 0.0
         for o in range(n_outputs):
-            total += class_impurity(values[i], o * n_columns, (o + 1) * n_columns, criterion)
+            total += class_impurity(values[i], o * n_columns, (o + 1) * n_columns, criterion, 1.0)
         impurities[i] = total / n_outputs
 
 

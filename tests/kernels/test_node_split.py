@@ -53,6 +53,19 @@ def test_statistics(criterion, n_outputs):
         assert_allclose(total[:3], np.bincount(y[:, 0], w, 3))
 
 
+def test_counts_of_classes_are_whole():
+    """15 / 22 * 22 is not 15, and splits that tie would no longer."""
+    n, classes = 22, np.zeros((1, 22), np.int32)
+    classes[0, :15] = 1
+    data = Rows(
+        presort(np.zeros((n, 1), np.float32)), np.arange(n, dtype=np.int32), np.ones(n),
+        np.zeros(1, np.int8), np.zeros(1, np.intp), np.zeros(n, np.uint8),
+    )  # fmt: skip
+    total = np.empty(2)
+    node_statistics(0, n, data, _rules(Options(GINI), n_classes=2), classes, None, None, total)
+    assert total.tolist() == [7.0, 15.0]
+
+
 def test_no_counts_at_all_is_infinitely_impure():
     data = Rows(
         presort(np.zeros((2, 1), np.float32)), np.arange(2, dtype=np.int32), np.ones(2),

@@ -75,9 +75,9 @@ def ancestors(tree):
 
 def test_impurities_of_fractions():
     p = np.array([0.5, 0.25, 0.25])
-    assert class_impurity(p, 0, 3, GINI) == pytest.approx(0.625)
-    assert class_impurity(p, 0, 3, ENTROPY) == pytest.approx(1.5)
-    assert class_impurity(p, 0, 3, ERROR) == pytest.approx(0.5)
+    assert class_impurity(8.0 * p, 0, 3, GINI, 8.0) == pytest.approx(0.625)
+    assert class_impurity(8.0 * p, 0, 3, ENTROPY, 8.0) == pytest.approx(1.5)
+    assert class_impurity(p, 0, 3, ERROR, 1.0) == pytest.approx(0.5)
     out = np.empty(1)
     class_impurities(p[None], 1, GINI, out)
     assert out[0] == pytest.approx(0.625)
