@@ -142,11 +142,11 @@ def _tree(X, linkage, affinity, connectivity, n_clusters, return_distance, n_job
     if n < 2:
         raise ValueError(f"a tree needs at least two rows, got {n}")
     if callable(affinity) or affinity == "precomputed":
-        D = affinity(X) if callable(affinity) else X
+        D = np.asarray(affinity(X) if callable(affinity) else X)
         if D.shape[0] != D.shape[1]:
             raise ValueError(f"Distance matrix should be square, got matrix of shape {D.shape}")
         # As from the upper triangle: what is below the diagonal is not read.
-        D = np.array(D, dtype=np.float64)[np.triu_indices(n, k=1)]
+        D = np.concatenate([D[i, i + 1 :] for i in range(n - 1)], dtype=np.float64)
         check_finite(D)
         Z = linkage_matrix(*merge_by_matrix(D, n, linkage), linkage)
     else:
