@@ -22,7 +22,8 @@ from fastml.cluster import (
     k_means,
     kmeans_plusplus,
 )
-from fastml.cluster._lloyd import run_kmeans
+from fastml.cluster._base import column_means, scaled_tolerance
+from fastml.cluster._lloyd import run_kmeans, run_starts
 from fastml.cluster._rows import DenseRows, make_rows
 
 floats = pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -109,6 +110,59 @@ def test_inertia_never_rises(dtype):
 
 
 @pytest.mark.small
+@floats
+def test_runs_in_company_are_those_alone(dtype):
+    X = np.random.default_rng(0).normal(size=(400, 3)).astype(dtype)
+    X[200:] = X[:200]
+    weights = np.random.default_rng(1).integers(0, 4, 400).astype(dtype)
+    rows = DenseRows(X, weights, X.mean(axis=0), n_jobs=1)
+    starts = np.stack([rows.take(range(i, i + 40, 8)) for i in range(6)])
+    starts[2, 3] = 1e3  # an empty cluster: its rule applies to that run only
+    starts[4] = starts[4, 0]  # all but one are empty
+    options = {"max_iter": 11, "tol": 0.02}
+    together = run_starts(rows, starts.copy(), **options)
+    alone = [run_kmeans(rows, start, **options) for start in starts]
+    assert len({run.n_iter for run in alone}) > 2  # runs leave the company one by one
+    assert max(run.n_iter for run in alone) == 11
+    for ours, theirs in zip(together, alone):
+        np.testing.assert_array_equal(ours.labels, theirs.labels)
+        np.testing.assert_array_equal(ours.centers, theirs.centers)
+        assert ours.inertia == theirs.inertia
+        assert ours.n_iter == theirs.n_iter
+
+
+def test_as_many_runs_at_once_as_labels_fit_beside_the_data():
+    rows = DenseRows(np.zeros((300, 10)))
+    assert rows.runs_at_once(8, "lloyd") == 20
+    assert rows.runs_at_once(8, "elkan") == 1  # bounds are as long as the data
+    assert DenseRows(np.zeros((300, 1), np.float32)).runs_at_once(8, "lloyd") == 1
+    assert make_rows(sp.csr_array((300, 10))).runs_at_once(8, "lloyd") == 1
+    # 25 starts of four columns are four batches.
+    X = blobs(150, k=9)
+    options = {"n_clusters": 9, "init": "random"}
+    best_of_25 = KMeans(n_init=25, random_state=5, **options).fit(X)
+    state = np.random.RandomState(5)
+    alone = [KMeans(n_init=1, random_state=state, **options).fit(X) for _ in range(25)]
+    best = min(alone, key=lambda km: km.inertia_)
+    assert np.argmin([km.inertia_ for km in alone]) > 8
+    assert best_of_25.inertia_ == best.inertia_
+    np.testing.assert_array_equal(best_of_25.labels_, best.labels_)
+    assert best_of_25.labels_.base is None
+
+
+@pytest.mark.small
+@floats
+@pytest.mark.parametrize("shape", [(1, 3), (700, 1), (301, 10), (40, 600)])
+def test_column_means(shape, dtype):
+    X = np.random.default_rng(0).normal(3.0, 2.0, shape).astype(dtype)
+    means = column_means(X)
+    assert means.dtype == dtype
+    np.testing.assert_allclose(means, X.mean(axis=0, dtype=np.float64), rtol=1e-5)
+    expected = 0.1 * X.astype(np.float64).var(axis=0).mean()
+    assert scaled_tolerance(X, 0.1) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.small
 def test_stops_where_labels_and_centers_agree():
     X = blobs(200)
     km = KMeans(4, random_state=0, tol=0).fit(X)
@@ -137,10 +191,12 @@ def test_weights_are_repeated_rows(sparse):
 
 @floats
 @pytest.mark.parametrize("sparse", [False, True])
-def test_threads_do_not_change_a_bit(sparse, dtype):
+@pytest.mark.parametrize("n_init", [1, 4])
+def test_threads_do_not_change_a_bit(n_init, sparse, dtype):
     X = blobs(20_000, 8, 5, dtype)
     X = sp.csr_array(X) if sparse else X
-    fits = [KMeans(9, random_state=0, max_iter=6, n_jobs=n).fit(X) for n in (1, 2)]
+    options = {"init": "random", "n_init": n_init, "random_state": 0, "max_iter": 6}
+    fits = [KMeans(9, n_jobs=n, **options).fit(X) for n in (1, 2)]
     for name in ("labels_", "cluster_centers_", "inertia_"):
         np.testing.assert_array_equal(getattr(fits[0], name), getattr(fits[1], name))
 
@@ -164,10 +220,12 @@ def test_rows_are_drawn_as_numpy_draws_them(size, monkeypatch):
     weights[::3] = 0
     p = weights / weights.sum()
     monkeypatch.setattr(_seeding, "ROWS_PER_BLOCK", 70)
+    monkeypatch.setattr(_seeding, "ROWS_PER_TICKET", 7)
+    lottery = _seeding.Lottery(weights)
     rows = make_rows(np.zeros((300, 2), dtype=np.float32), weights)
     for seed in range(5):
         ours, theirs = np.random.RandomState(seed), np.random.RandomState(seed)
-        drawn = _seeding.draw_rows(weights, ours.random_sample(size))
+        drawn = lottery.draw(ours.random_sample(size))
         np.testing.assert_array_equal(drawn, theirs.choice(300, size, p=p))
         found = _seeding.random_rows(rows, size, ours)
         np.testing.assert_array_equal(found, theirs.choice(300, size, replace=False, p=p))
@@ -193,7 +251,7 @@ def test_peak_memory_is_at_most_twice_the_data(n, d, k, init):
         X = np.random.default_rng(0).random(({n}, {d}), dtype=np.float32)
         init = "{init}" if "{init}" != "rows" else X[:{k}].copy()
         model = KMeans({k}, init=init, n_init=1, max_iter=2, tol=0)
-        model.fit(X[:20_000])
+        model.fit(X[:100_000])  # enough for two threads: nothing is compiled from here on
         open("/proc/self/clear_refs", "w").write("5")  # the peak starts from here
         before = resident("VmRSS")
         model.fit(X)

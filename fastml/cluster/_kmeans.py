@@ -11,8 +11,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions, validate_params
 
 from fastml._validation import check_weights
-from fastml.cluster._base import BaseKMeans, scaled_tolerance, warn_of_empty_clusters
-from fastml.cluster._lloyd import run_kmeans
+from fastml.cluster._base import (
+    BaseKMeans,
+    column_means,
+    scaled_tolerance,
+    warn_of_empty_clusters,
+)
+from fastml.cluster._lloyd import run_starts
 from fastml.cluster._rows import make_rows
 from fastml.kernels.lloyd import same_partition
 
@@ -145,42 +150,50 @@ class KMeans(BaseKMeans):
         random_state = check_random_state(self.random_state)
         weights = check_weights(sample_weight, X, dtype=X.dtype)
         init = self._check_init(X)
-        shift = None if sp.issparse(X) else X.mean(axis=0)
+        shift = None if sp.issparse(X) else column_means(X)
         if shift is not None and isinstance(init, np.ndarray):
             init -= shift
         rows = make_rows(X, weights, shift, self.n_jobs)
         tol = scaled_tolerance(X, self.tol)
 
         best = None
-        for _ in range(self._n_init):
-            centers = self._initial_centers(rows, init, self.n_clusters, random_state)
+        at_once = min(self._n_init, rows.runs_at_once(self.n_clusters, self.algorithm))
+        if self.verbose:  # they report one after the other
+            at_once = 1
+        for first in range(0, self._n_init, at_once):
+            starts = [
+                self._initial_centers(rows, init, self.n_clusters, random_state)
+                for _ in range(first, min(first + at_once, self._n_init))
+            ]
             if self.verbose:
                 print("Initialization complete")  # noqa: T201
-            run = run_kmeans(
+            for run in run_starts(
                 rows,
-                centers,
+                np.stack(starts),
                 max_iter=self.max_iter,
                 tol=tol,
                 algorithm=self.algorithm,
                 verbose=self.verbose,
-            )
-            # Rounding may lower the inertia of one and the same partition: that is no better run.
-            if best is None or (
-                run.inertia < best.inertia
-                and not same_partition(
-                    run.labels, best.labels, np.full(self.n_clusters, -1, dtype=np.int32)
-                )
             ):
-                best = run
+                if best is None or self._is_better(run, best):
+                    best = run
 
         warn_of_empty_clusters(best.labels, self.n_clusters)
         self._X_mean = shift
         self.cluster_centers_ = best.centers if shift is None else best.centers + shift
         self._n_features_out = self.n_clusters
-        self.labels_ = best.labels
+        # Not a view of the labels of all runs.
+        self.labels_ = best.labels if at_once == 1 else best.labels.copy()
         self.inertia_ = best.inertia
         self.n_iter_ = best.n_iter
         return self
+
+    def _is_better(self, run, best):
+        """Rounding may lower the inertia of one and the same partition: that is no better run."""
+        if run.inertia >= best.inertia:
+            return False
+        mapping = np.full(self.n_clusters, -1, dtype=np.int32)
+        return not same_partition(run.labels, best.labels, mapping)
 
 
 @validate_params(

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastml.cluster._rows import Rows
+from fastml.kernels.lloyd import INERTIA, LABELS
 
 
 class Run(NamedTuple):
@@ -22,37 +23,63 @@ class Run(NamedTuple):
 def run_kmeans(
     rows: Rows, centers: NDArray, *, max_iter, tol, algorithm="auto", verbose=False
 ) -> Run:
-    """k-means from ``centers``, which are overwritten.
+    """k-means from one start."""
+    options = {"max_iter": max_iter, "tol": tol, "algorithm": algorithm, "verbose": verbose}
+    return run_starts(rows, centers[None], **options)[0]
 
-    Stops when no label changes, when the squared moves of the centres sum up to at most ``tol``,
-    or after ``max_iter`` iterations. In the last two cases rows are labelled once more, so that
-    the labels belong to the centres that are returned.
+
+def run_starts(
+    rows: Rows, starts: NDArray, *, max_iter, tol, algorithm="auto", verbose=False
+) -> list[Run]:
+    """k-means from each of ``starts`` (run, centre, feature); the runs share the passes.
+
+    There may be as many as `Rows.runs_at_once` allows. A run has the same bits in any company.
+
+    A run stops when none of its labels changes, when the squared moves of its centres sum up to at
+    most ``tol``, or after ``max_iter`` iterations. In the last two cases rows are labelled once
+    more, so that the labels belong to the centres that are returned.
     """
-    rows.prepare(centers.shape[0])
-    rows.begin_run(algorithm)
-    labels = np.full(rows.n_rows, -1, dtype=np.int32)
-    new_centers = np.empty_like(centers)
-    rows.set_centers(centers)
+    n_runs, n_centers, _ = starts.shape
+    rows.prepare(n_centers, n_runs)
+    rows.begin_runs(algorithm)
+    labels = np.full((n_runs, rows.n_rows), -1, dtype=np.int32)
+    labels_are_final = np.zeros(n_runs, dtype=np.bool_)
+    n_iter = np.full(n_runs, max_iter)
+    reached = np.empty_like(starts)
+    active, centers = np.arange(n_runs), starts
     for iteration in range(max_iter):
-        rows.lloyd_pass(centers, labels)
-        n_empty, n_changed = rows.merge()
-        if n_empty:
-            rows.relocate_empty(n_empty, centers, labels)
-        squared_move = rows.finish(centers, new_centers)
-        if verbose:
-            print(f"Iteration {iteration}, inertia {rows.inertia(centers, labels)}.")  # noqa: T201
-        centers, new_centers = new_centers, centers
-        if n_changed == 0:
-            if verbose:
+        rows.set_centers(centers)
+        rows.lloyd_pass(centers, labels, active)
+        n_empty, n_changed = rows.merge(active.size)
+        if n_empty.any():
+            for r in np.flatnonzero(n_empty).tolist():
+                rows.relocate_empty(r, n_empty[r], centers[r], labels[active[r]])
+        new_centers, squared_moves = rows.finish(centers)
+        if verbose:  # then there is one run
+            inertia = rows.inertia(centers[0], labels[0])
+            print(f"Iteration {iteration}, inertia {inertia}.")  # noqa: T201
+            if n_changed[0] == 0:
                 print(f"Converged at iteration {iteration}: strict convergence.")  # noqa: T201
-            break
-        if squared_move <= tol:
-            if verbose:
+            elif squared_moves[0] <= tol:
                 print(  # noqa: T201
-                    f"Converged at iteration {iteration}: center shift {squared_move} "
+                    f"Converged at iteration {iteration}: center shift {squared_moves[0]} "
                     f"within tolerance {tol}."
                 )
-            break
-    if n_changed != 0:
-        labels = rows.nearest(centers, labels)
-    return Run(labels, rows.inertia(centers, labels), centers, iteration + 1)
+        centers = new_centers
+        stops = (n_changed == 0) | (squared_moves <= tol)
+        if stops.any():
+            stopped = active[stops]
+            reached[stopped] = centers[stops]
+            n_iter[stopped] = iteration + 1
+            labels_are_final[stopped] = n_changed[stops] == 0
+            active, centers = active[~stops], centers[~stops]
+            if not active.size:
+                break
+    reached[active] = centers
+    if not labels_are_final.all():
+        behind = np.flatnonzero(~labels_are_final)
+        rows.set_centers(reached[behind])
+        rows.visit(LABELS, reached[behind], labels, behind)
+    rows.visit(INERTIA, reached, labels, np.arange(n_runs))
+    inertias = np.add.reduce(rows.partial_inertia, axis=0)
+    return [Run(*run) for run in zip(labels, inertias.tolist(), reached, n_iter.tolist())]

@@ -265,15 +265,16 @@ class MiniBatchKMeans(BaseKMeans):
         """Centres after one batch, and the inertia of the batch before; counts are updated."""
         labels = np.full(rows.n_rows, -1, dtype=np.int32)
         rows.prepare(self.n_clusters)
-        rows.set_centers(centers)
-        rows.visit(LABELS | SUMS | INERTIA, centers, labels)
+        rows.set_centers(centers[None])
+        rows.visit(LABELS | SUMS | INERTIA, centers[None], labels[None])
         rows.merge()
+        batch_sums, batch_masses = rows.total_sums[0], rows.total_masses[0]
         counts = self._counts
         old = counts.astype(np.float64)
-        new = old + rows.total_masses
-        hit = rows.total_masses > 0
+        new = old + batch_masses
+        hit = batch_masses > 0
         moved = centers.copy()
-        sums = centers[hit] * old[hit, None] + rows.total_sums[hit]
+        sums = centers[hit] * old[hit, None] + batch_sums[hit]
         moved[hit] = sums / new[hit, None]
         counts[hit] = new[hit]
         if reassign and self.reassignment_ratio > 0:

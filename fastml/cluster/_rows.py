@@ -1,6 +1,7 @@
 """The rows of one fit, with their weights and scratch: what the k-means loops see of the data.
 
-`DenseRows` and `SparseRows` answer the same calls, so each loop is written once.
+`DenseRows` and `SparseRows` answer the same calls, so each loop is written once. Runs from several
+starts may share the passes: centres then come as (run, centre, feature), labels as (run, row).
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from fastml._threads import effective_n_threads
 from fastml._validation import kernel_view
 from fastml.cluster._centers import finish_centers, lay_out_centers, merge_statistics
 from fastml.kernels import bounds, lloyd
-from fastml.kernels.lloyd import GROUP, INERTIA, LABELS, SUMS, TILE
+from fastml.kernels.lloyd import INERTIA, LABELS, SUMS
+from fastml.kernels.simd_lloyd import GROUP, TILE
 
 MOST_CHUNKS = 64
 OPERATIONS_PER_CHUNK = 1 << 16
 LEAST_WORK_FOR_BOUNDS = 256
 """Multiply-adds per row from which looking after bounds costs less than scoring (measured)."""
+LABEL_BYTES = 4
+ONE_RUN = np.zeros(1, dtype=np.intp)
 
 
 def make_rows(X, weights=None, shift=None, n_jobs=None) -> Rows:
@@ -40,17 +44,22 @@ class Rows:
             weights = np.ones(self.n_rows, dtype=X.dtype)
         self.weights = kernel_view(weights, dtype=X.dtype)
         self.n_jobs = n_jobs
-        self.n_centers = None
+        self.n_centers = self.n_runs = None
         self.shift: NDArray | None = None
+        self.lottery = None  # of `fastml.cluster._seeding`
 
     def operations_per_row(self, n_centers: int) -> float:
         raise NotImplementedError
 
-    def prepare(self, n_centers: int) -> None:
-        """Cut into chunks and allocate scratch for ``n_centers`` centres."""
-        if n_centers == self.n_centers:
+    def runs_at_once(self, n_centers: int, algorithm: str) -> int:
+        """How many runs may share the passes over the rows."""
+        return 1
+
+    def prepare(self, n_centers: int, n_runs: int = 1) -> None:
+        """Cut into chunks and allocate scratch for ``n_runs`` times ``n_centers`` centres."""
+        if n_centers == self.n_centers and n_runs == self.n_runs:
             return
-        self.n_centers = n_centers
+        self.n_centers, self.n_runs = n_centers, n_runs
         per_row = self.operations_per_row(n_centers)
         # The sums of all chunks together stay below a fraction of the data: rows >= 4 k.
         n_chunks = min(
@@ -61,25 +70,28 @@ class Rows:
         rows = -(-self.n_rows // max(1, int(n_chunks)))
         self.rows_per_chunk = -(-rows // TILE) * TILE
         self.n_chunks = max(1, -(-self.n_rows // self.rows_per_chunk))
-        self.n_threads = effective_n_threads(self.n_jobs, work=self.n_rows * per_row)
-        self.sums = np.empty((self.n_chunks, n_centers, self.n_features))
-        self.masses = np.empty((self.n_chunks, n_centers))
-        self.total_sums = np.empty((n_centers, self.n_features))
-        self.total_masses = np.empty(n_centers)
-        self.changed = np.zeros(self.n_chunks, dtype=np.intp)
-        self.partial_inertia = np.zeros(self.n_chunks)
-        self.moves = np.zeros(n_centers)
-        self._allocate_layout(n_centers)
+        self.n_threads = effective_n_threads(self.n_jobs, work=n_runs * self.n_rows * per_row)
+        self.sums = np.empty((self.n_chunks, n_runs, n_centers, self.n_features))
+        self.masses = np.empty((self.n_chunks, n_runs, n_centers))
+        self.total_sums = np.empty((n_runs, n_centers, self.n_features))
+        self.total_masses = np.empty((n_runs, n_centers))
+        self.changed = np.zeros((self.n_chunks, n_runs), dtype=np.intp)
+        self.partial_inertia = np.zeros((self.n_chunks, n_runs))
+        self.moves = np.zeros((n_runs, n_centers))
+        self._allocate_layout(n_centers, n_runs)
 
-    def _allocate_layout(self, n_centers: int) -> None:
+    def _allocate_layout(self, n_centers: int, n_runs: int) -> None:
         raise NotImplementedError
 
     def set_centers(self, centers: NDArray) -> None:
         """Lay ``centers`` out for `visit`."""
         raise NotImplementedError
 
-    def visit(self, what: int, centers: NDArray, labels: NDArray) -> None:
-        """One pass over the rows: new labels, statistics of the chunks, inertia."""
+    def visit(self, what: int, centers: NDArray, labels: NDArray, runs: NDArray = ONE_RUN) -> None:
+        """One pass over the rows: new labels, statistics of the chunks, inertia.
+
+        ``labels[runs]`` belong to ``centers``; statistics are written in the order of ``centers``.
+        """
         raise NotImplementedError
 
     def take(self, indices) -> NDArray:
@@ -89,11 +101,9 @@ class Rows:
     def means(self, labels: NDArray) -> NDArray:
         """The weighted means of the clusters that ``labels`` name, none of them empty."""
         no_centers = np.zeros((self.n_centers, self.n_features), dtype=self.dtype)
-        self.visit(SUMS, no_centers, labels)
+        self.visit(SUMS, no_centers[None], labels[None])
         self.merge()
-        means = np.empty_like(no_centers)
-        self.finish(no_centers, means)
-        return means
+        return self.finish(no_centers[None])[0][0]
 
     def matrix(self):
         """All rows as one matrix, shifted."""
@@ -103,21 +113,30 @@ class Rows:
         """Distance of every row to every centre."""
         raise NotImplementedError
 
-    def merge(self) -> tuple[int, int]:
-        """Merge the statistics of the chunks: (number of empty clusters, changed labels)."""
+    def merge(self, n_runs: int = 1) -> tuple[NDArray, NDArray]:
+        """Merge the statistics of the chunks: per run (empty clusters, changed labels)."""
         return merge_statistics(
-            self.sums, self.masses, self.changed, self.total_sums, self.total_masses
+            self.sums[:, :n_runs],
+            self.masses[:, :n_runs],
+            self.changed[:, :n_runs],
+            self.total_sums[:n_runs],
+            self.total_masses[:n_runs],
         )
 
-    def finish(self, old_centers: NDArray, centers: NDArray) -> float:
-        """Write and lay out the new centres; return the sum of their squared moves."""
-        squared_move = finish_centers(
-            self.total_sums, self.total_masses, old_centers, centers, self.moves
+    def finish(self, old_centers: NDArray) -> tuple[NDArray, NDArray]:
+        """The new centres, and per run the sum of their squared moves."""
+        n_runs = old_centers.shape[0]
+        centers = np.empty_like(old_centers)
+        squared_moves = finish_centers(
+            self.total_sums[:n_runs],
+            self.total_masses[:n_runs],
+            old_centers,
+            centers,
+            self.moves[:n_runs],
         )
-        self.set_centers(centers)
-        return squared_move
+        return centers, squared_moves
 
-    def relocate_empty(self, n_empty: int, centers: NDArray, labels: NDArray) -> None:
+    def relocate_empty(self, run: int, n_empty: int, centers: NDArray, labels: NDArray) -> None:
         """scikit-learn's rule: an empty cluster takes the row farthest from its centre."""
         distances = self.distances_to_own_center(centers, labels)
         # More clusters than distinct rows: the means of equal rows differ from them by rounding.
@@ -125,7 +144,7 @@ class Rows:
         rounding = 4 * np.finfo(self.dtype).eps + 8 * np.sqrt(self.n_rows) * doubles
         if distances.max() <= rounding**2 * np.einsum("jd,jd->j", centers, centers).max():
             return
-        sums, masses = self.total_sums, self.total_masses
+        sums, masses = self.total_sums[run], self.total_masses[run]
         farthest = np.argpartition(distances, -n_empty)[: -n_empty - 1 : -1]
         rows = self.take(farthest).astype(np.float64)
         for empty, i, row in zip(np.flatnonzero(masses == 0), farthest, rows):
@@ -141,7 +160,7 @@ class Rows:
     def inertia(self, centers: NDArray, labels: NDArray) -> float:
         """Weighted sum of squared distances to the labelled centres."""
         self.prepare(centers.shape[0])
-        self.visit(INERTIA, centers, labels)
+        self.visit(INERTIA, centers[None], labels[None])
         return float(self.partial_inertia.sum())
 
     def nearest(self, centers: NDArray, labels: NDArray | None = None) -> NDArray:
@@ -149,23 +168,23 @@ class Rows:
         if labels is None:
             labels = np.full(self.n_rows, -1, dtype=np.int32)
         self.prepare(centers.shape[0])
-        self.set_centers(centers)
-        self.visit(LABELS, centers, labels)
+        self.set_centers(centers[None])
+        self.visit(LABELS, centers[None], labels[None])
         return labels
 
     def nearest_and_inertia(self, centers: NDArray) -> tuple[NDArray, float]:
         labels = np.full(self.n_rows, -1, dtype=np.int32)
         self.prepare(centers.shape[0])
-        self.set_centers(centers)
-        self.visit(LABELS | INERTIA, centers, labels)
+        self.set_centers(centers[None])
+        self.visit(LABELS | INERTIA, centers[None], labels[None])
         return labels, float(self.partial_inertia.sum())
 
-    def begin_run(self, algorithm: str) -> None:
+    def begin_runs(self, algorithm: str) -> None:
         """Forget the bounds of an earlier run."""
 
-    def lloyd_pass(self, centers: NDArray, labels: NDArray) -> None:
+    def lloyd_pass(self, centers: NDArray, labels: NDArray, runs: NDArray = ONE_RUN) -> None:
         """Labels and statistics of the chunks, for centres that are laid out."""
-        self.visit(LABELS | SUMS, centers, labels)
+        self.visit(LABELS | SUMS, centers, labels, runs)
 
 
 class DenseRows(Rows):
@@ -183,15 +202,25 @@ class DenseRows(Rows):
     def operations_per_row(self, n_centers):
         return self.n_features * n_centers
 
-    def _allocate_layout(self, n_centers):
-        shape = (-(-n_centers // GROUP), self.n_features + self.n_features % 2, GROUP)
+    def _uses_bounds(self, n_centers: int, algorithm: str) -> bool:
+        return algorithm == "elkan" or self.operations_per_row(n_centers) >= LEAST_WORK_FOR_BOUNDS
+
+    def runs_at_once(self, n_centers, algorithm):
+        if self._uses_bounds(n_centers, algorithm):
+            return 1
+        return max(1, self.X.nbytes // (self.n_rows * LABEL_BYTES))
+
+    def _allocate_layout(self, n_centers, n_runs):
+        n_groups = -(-n_centers // GROUP)
+        shape = (n_runs, n_groups, self.n_features, GROUP)
         self.coefficients = np.empty(shape, dtype=self.dtype)
-        self.norms = np.empty(shape[0] * GROUP, dtype=self.dtype)
+        self.norms = np.empty((n_runs, n_groups * GROUP), dtype=self.dtype)
 
     def set_centers(self, centers):
-        lay_out_centers(centers, self.coefficients, self.norms)
+        n_runs = centers.shape[0]
+        lay_out_centers(centers, self.coefficients[:n_runs], self.norms[:n_runs])
 
-    def visit(self, what, centers, labels):
+    def visit(self, what, centers, labels, runs=ONE_RUN):
         lloyd.lloyd_chunks(
             self.n_chunks,
             self.rows_per_chunk,
@@ -199,6 +228,7 @@ class DenseRows(Rows):
             self.X,
             self.shift,
             self.weights,
+            runs,
             centers,
             self.coefficients,
             self.norms,
@@ -210,9 +240,8 @@ class DenseRows(Rows):
             n_threads=self.n_threads,
         )
 
-    def begin_run(self, algorithm):
-        work = self.operations_per_row(self.n_centers)
-        self.bounded = algorithm == "elkan" or work >= LEAST_WORK_FOR_BOUNDS
+    def begin_runs(self, algorithm):
+        self.bounded = self._uses_bounds(self.n_centers, algorithm)
         if self.bounded and self.row_norms is None:
             self.row_norms = np.empty(self.n_rows, dtype=self.dtype)
             bounds.shifted_norms(self.X, self.shift, self.row_norms)
@@ -222,9 +251,9 @@ class DenseRows(Rows):
             self.upper.fill(0)
             self.lower.fill(0)
 
-    def lloyd_pass(self, centers, labels):
+    def lloyd_pass(self, centers, labels, runs=ONE_RUN):
         if not self.bounded:
-            self.visit(LABELS | SUMS, centers, labels)
+            self.visit(LABELS | SUMS, centers, labels, runs)
             return
         bounds.bounded_chunks(
             self.n_chunks,

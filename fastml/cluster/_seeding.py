@@ -13,9 +13,10 @@ from sklearn.utils._param_validation import Interval, validate_params
 from fastml._validation import FLOATS, check_weights
 from fastml.cluster._rows import DenseRows, Rows, make_rows
 from fastml.kernels import kmeans_plusplus as kernels
-from fastml.kernels.lloyd import TILE
+from fastml.kernels.simd_lloyd import TILE
 
 ROWS_PER_BLOCK = 65_536
+ROWS_PER_TICKET = 256  # a divisor of the other
 LEAST_FEATURES_FOR_TILES = 8
 """Narrower rows are transposed in every step: a copy would weigh too much beside the data."""
 
@@ -34,7 +35,7 @@ def seed(rows: Rows, n_clusters: int, random_state, n_trials: int | None = None)
 
         steps = SparseSeedingSteps(rows, n_trials)
     chosen = np.empty(n_clusters, dtype=np.intp)
-    chosen[0] = draw_rows(rows.weights, random_state.random_sample(1))[0]
+    chosen[0] = lottery_of(rows).draw(random_state.random_sample(1))[0]
     potential = steps.start(chosen[0])
     for c in range(1, n_clusters):
         chosen[c], potential = steps.advance(random_state.uniform(size=n_trials) * potential)
@@ -135,47 +136,66 @@ def sample_rows(values, rows_per_chunk, closest, weights, potentials) -> NDArray
     return np.minimum(rows, closest.shape[0] - 1)
 
 
-def draw_rows(weights: NDArray, u: NDArray, without=()) -> NDArray:
-    """The rows at which the running share of the weights passes each u in [0, 1).
+class Lottery:
+    """Draws rows with probabilities in proportion to their weights.
 
-    What NumPy's ``choice`` does with probabilities, but a block at a time: it would make three
-    float64 arrays as long as the weights. The rows ``without`` count as weightless.
+    What NumPy's ``choice`` does with probabilities, to the bit, but it would make three float64
+    arrays as long as the weights. Of the running shares of the weights, every 256th is kept; those
+    between are summed up again where a draw falls.
     """
-    n = weights.shape[0]
-    total = weights.sum()
-    without = np.asarray(without, dtype=np.intp)
 
-    def running_shares():
+    def __init__(self, weights: NDArray, total=None):
+        self.weights = weights
+        self.n_positive = np.count_nonzero(weights)
+        self.total = weights.sum() if total is None else total
         before = 0.0
-        for first in range(0, n, ROWS_PER_BLOCK):
-            shares = (weights[first : first + ROWS_PER_BLOCK] / total).astype(np.float64)
-            shares[without[(without >= first) & (without < first + shares.shape[0])] - first] = 0.0
-            shares[0] += before
-            np.cumsum(shares, out=shares)
-            before = shares[-1]
-            yield first, shares
+        kept = [np.zeros(1)]
+        for first in range(0, weights.shape[0], ROWS_PER_BLOCK):
+            running = self._shares(slice(first, first + ROWS_PER_BLOCK))
+            running[0] += before
+            np.cumsum(running, out=running)
+            before = running[-1]
+            kept.append(running[ROWS_PER_TICKET - 1 :: ROWS_PER_TICKET].copy())
+        self.running = np.concatenate(kept)
+        self.last = before
 
-    for _, shares in running_shares():
-        last = shares[-1]
-    rows = np.full(u.shape[0], -1, dtype=np.intp)
-    for first, shares in running_shares():
-        places = np.searchsorted(shares / last, u, side="right")
-        here = (rows < 0) & (places < shares.shape[0])
-        rows[here] = first + places[here]
-    return rows
+    def _shares(self, rows) -> NDArray:
+        return (self.weights[rows] / self.total).astype(np.float64)
+
+    def draw(self, u: NDArray) -> NDArray:
+        """The rows at which the running share passes each u in [0, 1)."""
+        ticket = np.searchsorted(self.running[1:] / self.last, u, side="right")
+        rows = ticket[:, None] * ROWS_PER_TICKET + np.arange(ROWS_PER_TICKET)
+        n_rows = self.weights.shape[0]
+        running = self._shares(np.minimum(rows, n_rows - 1))
+        running[rows >= n_rows] = 0.0
+        running[:, 0] += self.running[ticket]
+        np.cumsum(running, axis=1, out=running)
+        return rows[:, 0] + (running / self.last <= u[:, None]).sum(axis=1)
+
+
+def lottery_of(rows: Rows) -> Lottery:
+    """The rows' own, made once: every start draws from it."""
+    if rows.lottery is None:
+        rows.lottery = Lottery(rows.weights)
+    return rows.lottery
 
 
 def random_rows(rows: Rows, n_clusters: int, random_state) -> NDArray:
     """Forgy's rule: distinct rows, drawn in proportion to their weights, as NumPy draws them."""
-    if np.count_nonzero(rows.weights) < n_clusters:
+    lottery = lottery_of(rows)
+    if lottery.n_positive < n_clusters:
         raise ValueError(
             f"init='random' needs n_clusters={n_clusters} rows of positive weight, got "
-            f"{np.count_nonzero(rows.weights)}"
+            f"{lottery.n_positive}"
         )
     chosen = np.empty(0, dtype=np.intp)
     while chosen.shape[0] < n_clusters:
-        u = random_state.random_sample(n_clusters - chosen.shape[0])
-        drawn = draw_rows(rows.weights, u, chosen)
+        if chosen.shape[0]:  # some were drawn twice: those found are left out from now on
+            remaining = lottery.weights.copy()
+            remaining[chosen] = 0
+            lottery = Lottery(remaining, lottery.total)
+        drawn = lottery.draw(random_state.random_sample(n_clusters - chosen.shape[0]))
         first_seen = np.sort(np.unique(drawn, return_index=True)[1])
         chosen = np.concatenate([chosen, drawn[first_seen]])
     return chosen

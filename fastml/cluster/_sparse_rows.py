@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fastml._validation import kernel_view
-from fastml.cluster._rows import Rows
+from fastml.cluster._rows import ONE_RUN, Rows
 from fastml.cluster._seeding import SeedingSteps
 from fastml.kernels import lloyd_sparse
 
@@ -28,28 +28,28 @@ class SparseRows(Rows):
     def operations_per_row(self, n_centers):
         return max(1.0, self.csr.nnz / max(1, self.n_rows)) * n_centers
 
-    def _allocate_layout(self, n_centers):
+    def _allocate_layout(self, n_centers, n_runs):
         self.columns = np.empty((self.n_features, n_centers), dtype=self.dtype)
         self.norms = np.empty(n_centers, dtype=self.dtype)
 
     def set_centers(self, centers):
-        lloyd_sparse.lay_out_columns(centers, self.columns, self.norms)
+        lloyd_sparse.lay_out_columns(centers[0], self.columns, self.norms)
 
-    def visit(self, what, centers, labels):
+    def visit(self, what, centers, labels, runs=ONE_RUN):
         lloyd_sparse.sparse_lloyd_chunks(
             self.n_chunks,
             self.rows_per_chunk,
             what,
             *self.arrays,
             self.weights,
-            centers,
+            centers[0],
             self.columns,
             self.norms,
-            labels,
-            self.sums,
-            self.masses,
-            self.changed,
-            self.partial_inertia,
+            labels[0],
+            self.sums[:, 0],
+            self.masses[:, 0],
+            self.changed[:, 0],
+            self.partial_inertia[:, 0],
             n_threads=self.n_threads,
         )
 

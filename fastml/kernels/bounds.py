@@ -15,57 +15,12 @@ import numpy as np
 
 from fastml._jit import kernel, parallel_kernel, prange
 from fastml.kernels.lloyd import (
-    GROUP,
-    STRIDE,
-    TILE,
     add_rows,
     clear_statistics,
     pack_row,
-    score_tile,
     squared_distance,
 )
-
-
-@kernel
-def _keep_two_best(scores, first_center, best, second, nearest):
-    s0, s1, s2, s3 = scores[0], scores[1], scores[2], scores[3]
-    j0 = np.int32(first_center)
-    j1, j2, j3 = np.int32(j0 + 1), np.int32(j0 + 2), np.int32(j0 + 3)
-    for r in range(TILE):
-        b = best[r]
-        c = second[r]
-        j = nearest[r]
-        v = s0[r]
-        c = b if v < b else (v if v < c else c)
-        j = j0 if v < b else j
-        b = v if v < b else b
-        v = s1[r]
-        c = b if v < b else (v if v < c else c)
-        j = j1 if v < b else j
-        b = v if v < b else b
-        v = s2[r]
-        c = b if v < b else (v if v < c else c)
-        j = j2 if v < b else j
-        b = v if v < b else b
-        v = s3[r]
-        c = b if v < b else (v if v < c else c)
-        j = j3 if v < b else j
-        b = v if v < b else b
-        best[r] = b
-        second[r] = c
-        nearest[r] = j
-
-
-@kernel
-def two_nearest_of_tile(tile, coefficients, norms, scores, best, second, nearest):
-    """As `lloyd.nearest_of_tile`, with the second best score."""
-    for r in range(TILE):
-        best[r] = np.finfo(best.dtype).max
-        second[r] = np.finfo(best.dtype).max
-        nearest[r] = np.int32(0)
-    for group in range(coefficients.shape[0]):
-        score_tile(tile, coefficients, np.intp(group), norms, scores)
-        _keep_two_best(scores, group * GROUP, best, second, nearest)
+from fastml.kernels.simd_lloyd import STRIDE, TILE, nearest_of_tile
 
 
 @kernel
@@ -96,10 +51,16 @@ def _widen(first, last, labels, own_move, other_move, limits, row_norms, upper, 
 
 
 @kernel
+def _epsilon(array):
+    """Of the array's floats; np.finfo would take a quarter of a second to compile."""
+    return 2.0**-23 if array.itemsize == 4 else 2.0**-52
+
+
+@kernel
 def _largest_other_moves(moves, own_move, other_move):
     """Per centre its own move and the largest of the others', rounded up."""
     n_centers = moves.shape[0]
-    up = 1.0 + 4.0 * np.float64(np.finfo(own_move.dtype).eps)
+    up = 1.0 + 4.0 * _epsilon(own_move)
     farthest = 0
     for j in range(n_centers):
         if moves[j] > moves[farthest]:
@@ -121,11 +82,11 @@ def _bounded_chunk(
     shift,
     weights,
     row_norms,
-    centers,
+    centers_of_runs,
     coefficients,
     norms,
     moves,
-    labels,
+    labels_of_runs,
     upper,
     lower,
     sums,
@@ -134,9 +95,9 @@ def _bounded_chunk(
 ):
     start = chunk * rows_per_chunk
     stop = min(start + rows_per_chunk, X.shape[0])
+    centers, labels = centers_of_runs[0], labels_of_runs[0]
     n_centers, n_features = centers.shape
-    tile = np.zeros((coefficients.shape[1], STRIDE), X.dtype)
-    scores = np.empty((GROUP, STRIDE), X.dtype)
+    tile = np.zeros((n_features, STRIDE), X.dtype)
     best = np.empty(TILE, X.dtype)
     second = np.empty(TILE, X.dtype)
     nearest = np.empty(TILE, np.int32)
@@ -144,13 +105,13 @@ def _bounded_chunk(
     gaps = np.empty(TILE, X.dtype)
     own_move = np.empty(n_centers, X.dtype)
     other_move = np.empty(n_centers, X.dtype)
-    _largest_other_moves(moves, own_move, other_move)
+    _largest_other_moves(moves[0], own_move, other_move)
 
-    eps = np.float64(np.finfo(X.dtype).eps)
+    eps = _epsilon(X)
     largest_norm = 0.0
     for j in range(n_centers):
-        if np.float64(norms[j]) > largest_norm:
-            largest_norm = np.float64(norms[j])
+        if np.float64(norms[0, j]) > largest_norm:
+            largest_norm = np.float64(norms[0, j])
     more = 1.0 + 4.0 * eps
     radius = np.sqrt(largest_norm) * more
     unit = (n_features + 16) * eps
@@ -176,28 +137,28 @@ def _bounded_chunk(
             waiting[n_waiting] = i
             n_waiting += 1
             if n_waiting == TILE:
-                two_nearest_of_tile(tile, coefficients, norms, scores, best, second, nearest)
-                n_changed += _set_labels(
-                    n_waiting, waiting, best, second, nearest, row_norms, radius, unit, labels,
-                    upper, lower,
+                n_changed += _score_waiting(
+                    n_waiting, waiting, tile, coefficients, norms, best, second, nearest,
+                    row_norms, radius, unit, labels, upper, lower,
                 )  # fmt: skip
                 n_waiting = 0
     if n_waiting > 0:
-        two_nearest_of_tile(tile, coefficients, norms, scores, best, second, nearest)
-        n_changed += _set_labels(
-            n_waiting, waiting, best, second, nearest, row_norms, radius, unit, labels,
-            upper, lower,
+        n_changed += _score_waiting(
+            n_waiting, waiting, tile, coefficients, norms, best, second, nearest,
+            row_norms, radius, unit, labels, upper, lower,
         )  # fmt: skip
-    changed[chunk] = n_changed
-    clear_statistics(sums[chunk], masses[chunk])
-    add_rows(X, shift, weights, labels, start, stop, sums[chunk], masses[chunk])
+    changed[chunk, 0] = n_changed
+    clear_statistics(sums[chunk, 0], masses[chunk, 0])
+    add_rows(X, shift, weights, labels, start, stop, sums[chunk, 0], masses[chunk, 0])
 
 
 @kernel
-def _set_labels(
-    n_waiting, waiting, best, second, nearest, row_norms, radius, unit, labels, upper, lower
-):
-    """Write labels and bounds of scored rows; return how many labels changed."""
+def _score_waiting(
+    n_waiting, waiting, tile, coefficients, norms, best, second, nearest,
+    row_norms, radius, unit, labels, upper, lower,
+):  # fmt: skip
+    """Write labels and bounds of the rows of the tile; return how many labels changed."""
+    nearest_of_tile(tile, coefficients, norms, np.intp(0), best, second, nearest)
     n_changed = 0
     for r in range(n_waiting):
         i = waiting[r]
@@ -235,7 +196,8 @@ def bounded_chunks(
 ):
     """Labels and statistics of all rows; ``moves`` are those of the centres since the last call.
 
-    Rows whose bounds are zero are scored in any case: that is how a run starts.
+    Rows whose bounds are zero are scored in any case: that is how a run starts. Arrays are those
+    of `fastml.kernels.lloyd.lloyd_chunks`, for one run: its bounds are as long as the data.
     """
     for c in prange(n_chunks):
         _bounded_chunk(

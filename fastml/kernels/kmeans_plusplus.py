@@ -16,7 +16,8 @@ candidates take to measure.
 import numpy as np
 
 from fastml._jit import kernel, parallel_kernel, prange
-from fastml.kernels.lloyd import STRIDE, TILE, pack_rows
+from fastml.kernels.lloyd import pack_rows
+from fastml.kernels.simd_lloyd import STRIDE, TILE
 
 
 @kernel(fused=True)

@@ -1,11 +1,12 @@
 """One step of Lloyd's algorithm: nearest centres, sums of the clusters, new centres.
 
 The score of centre c for row x is \\|c\\|² − 2 x·c, which ranks as \\|x − c\\|² does. 128 rows are
-transposed into a tile (dimension-major, so that each SIMD lane is a row) and scored against four
-centres and four dimensions at a time; only the best centre so far is kept, never a matrix of
-distances. Tiles always run at full width: a row's score has the same bits wherever it lies, which
-is what lets `fastml.kernels.bounds` skip rows and still give the same labels. Ties go to the
-lowest index.
+transposed into a tile (dimension-major, so that each SIMD lane is a row) and scored by
+`fastml.kernels.simd_lloyd`; only the best centres so far are kept, never a matrix of distances.
+Tiles always run at full width: a row's score has the same bits wherever it lies, which is what
+lets `fastml.kernels.bounds` skip rows and still give the same labels. Ties go to the lowest index.
+
+A pass serves the centres of several runs: rows are read, shifted and transposed once for all.
 
 Rows are shifted by ``shift`` (the mean of the data) as they are read, so no centred copy exists.
 
@@ -16,17 +17,14 @@ Statistics of a chunk of rows are its sums, masses (weights) and inertia in floa
 import numpy as np
 
 from fastml._jit import kernel, parallel_kernel, prange
-
-TILE = 128
-STRIDE = TILE + 16  # a power of two would put all dimensions into the same few cache sets
-GROUP = 4
+from fastml.kernels.simd_lloyd import LANES, STRIDE, TILE, add_row, nearest_of_tile
 
 LABELS = 1
 SUMS = 2
 INERTIA = 4
 
-# Centres come as ``coefficients``, −2 c as (group of four, dimension, centre), and ``norms``, |c|².
-# Rows are passed as (matrix, index): a slice per row costs an atomic count of references.
+# Centres come as ``coefficients``, −2 c as (run, group of four, dimension, centre), and ``norms``,
+# |c|². Rows are passed as (matrix, index): a slice per row costs an atomic count of references.
 
 
 @kernel
@@ -57,80 +55,12 @@ def pack_rows(X, shift, first, last, tile):
         pack_row(X, first + slot, shift, tile, slot)
 
 
-@kernel(fused=True)
-def score_tile(tile, coefficients, group, norms, scores):
-    """Scores of the four centres of a group for all rows of a tile."""
-    n_features = tile.shape[0]  # even
-    c = coefficients[group]
-    j = group * GROUP
-    n0, n1, n2, n3 = norms[j], norms[j + 1], norms[j + 2], norms[j + 3]
-    s0, s1, s2, s3 = scores[0], scores[1], scores[2], scores[3]
-    d = 0
-    if n_features & 2:
-        x0, x1 = tile[0], tile[1]
-        c00, c01, c02, c03 = c[0, 0], c[0, 1], c[0, 2], c[0, 3]
-        c10, c11, c12, c13 = c[1, 0], c[1, 1], c[1, 2], c[1, 3]
-        for r in range(TILE):
-            v0, v1 = x0[r], x1[r]
-            s0[r] = n0 + v0 * c00 + v1 * c10
-            s1[r] = n1 + v0 * c01 + v1 * c11
-            s2[r] = n2 + v0 * c02 + v1 * c12
-            s3[r] = n3 + v0 * c03 + v1 * c13
-        d = 2
-    else:
-        for r in range(TILE):
-            s0[r] = n0
-            s1[r] = n1
-            s2[r] = n2
-            s3[r] = n3
-    while d < n_features:
-        x0, x1, x2, x3 = tile[d], tile[d + 1], tile[d + 2], tile[d + 3]
-        c00, c01, c02, c03 = c[d, 0], c[d, 1], c[d, 2], c[d, 3]
-        c10, c11, c12, c13 = c[d + 1, 0], c[d + 1, 1], c[d + 1, 2], c[d + 1, 3]
-        c20, c21, c22, c23 = c[d + 2, 0], c[d + 2, 1], c[d + 2, 2], c[d + 2, 3]
-        c30, c31, c32, c33 = c[d + 3, 0], c[d + 3, 1], c[d + 3, 2], c[d + 3, 3]
-        for r in range(TILE):
-            v0, v1, v2, v3 = x0[r], x1[r], x2[r], x3[r]
-            s0[r] += v0 * c00 + v1 * c10 + v2 * c20 + v3 * c30
-            s1[r] += v0 * c01 + v1 * c11 + v2 * c21 + v3 * c31
-            s2[r] += v0 * c02 + v1 * c12 + v2 * c22 + v3 * c32
-            s3[r] += v0 * c03 + v1 * c13 + v2 * c23 + v3 * c33
-        d += 4
-
-
 @kernel
-def _keep_best(scores, first_center, best, nearest):
-    s0, s1, s2, s3 = scores[0], scores[1], scores[2], scores[3]
-    j0 = np.int32(first_center)
-    j1, j2, j3 = np.int32(j0 + 1), np.int32(j0 + 2), np.int32(j0 + 3)
-    for r in range(TILE):
-        b = best[r]
-        j = nearest[r]
-        if s0[r] < b:
-            b = s0[r]
-            j = j0
-        if s1[r] < b:
-            b = s1[r]
-            j = j1
-        if s2[r] < b:
-            b = s2[r]
-            j = j2
-        if s3[r] < b:
-            b = s3[r]
-            j = j3
-        best[r] = b
-        nearest[r] = j
-
-
-@kernel
-def nearest_of_tile(tile, coefficients, norms, scores, best, nearest):
-    """The best score and the centre that has it, for every row of the tile."""
-    for r in range(TILE):
-        best[r] = np.finfo(best.dtype).max
-        nearest[r] = np.int32(0)
-    for group in range(coefficients.shape[0]):
-        score_tile(tile, coefficients, np.intp(group), norms, scores)
-        _keep_best(scores, group * GROUP, best, nearest)
+def clear_statistics(sums, masses):
+    for j in range(sums.shape[0]):
+        masses[j] = 0.0
+        for d in range(sums.shape[1]):
+            sums[j, d] = 0.0
 
 
 @kernel
@@ -143,6 +73,35 @@ def add_rows(X, shift, weights, labels, first, last, sums, masses):
         masses[j] += w
         for d in range(n_features):
             sums[j, d] += w * np.float64(X[i, d] - shift[d])
+
+
+@kernel
+def weigh_rows(X, shift, weights, first, last, weighted):
+    """What the rows add to their clusters: w (x − shift), then w."""
+    n_features = X.shape[1]
+    for i in range(first, last):
+        w = np.float64(weights[i])
+        for d in range(n_features):
+            weighted[i - first, d] = w * np.float64(X[i, d] - shift[d])
+        weighted[i - first, n_features] = w
+
+
+@kernel
+def add_weighted_rows(weighted, labels, first, last, totals, run):
+    """Add what `weigh_rows` found to the totals (run, centre, sums and mass)."""
+    for i in range(first, last):
+        add_row(totals, np.intp(run), np.intp(labels[i]), weighted, np.intp(i - first))
+
+
+@kernel
+def set_statistics(totals, sums, masses):
+    """Sums (run, centre, feature) and masses (run, centre) from totals."""
+    n_features = sums.shape[2]
+    for run in range(totals.shape[0]):
+        for j in range(totals.shape[1]):
+            masses[run, j] = totals[run, j, n_features]
+            for d in range(n_features):
+                sums[run, j, d] = totals[run, j, d]
 
 
 @kernel(fast_math=True)
@@ -171,6 +130,7 @@ def _lloyd_chunk(
     X,
     shift,
     weights,
+    runs,
     centers,
     coefficients,
     norms,
@@ -180,36 +140,54 @@ def _lloyd_chunk(
     changed,
     inertia,
 ):
+    n_runs = runs.shape[0]
     start = chunk * rows_per_chunk
     stop = min(start + rows_per_chunk, X.shape[0])
-    if what & LABELS:
-        tile = np.zeros((coefficients.shape[1], STRIDE), X.dtype)
-        scores = np.empty((GROUP, STRIDE), X.dtype)
-        best = np.empty(TILE, X.dtype)
-        nearest = np.empty(TILE, np.int32)
-        n_changed = 0
-        for first in range(start, stop, TILE):
-            last = min(first + TILE, stop)
+    tile = np.zeros((X.shape[1], STRIDE), X.dtype)
+    best = np.empty(TILE, X.dtype)
+    second = np.empty(TILE, X.dtype)
+    nearest = np.empty(TILE, np.int32)
+    # Rows that are read for several runs are weighed once; for one that would take longer.
+    shared = what & SUMS and n_runs > 1
+    length = (X.shape[1] // LANES + 1) * LANES
+    weighted = np.zeros((TILE if shared else 0, length))
+    totals = np.zeros((n_runs if shared else 0, centers.shape[1], length))
+    for run in range(n_runs):
+        changed[chunk, run] = 0
+    for first in range(start, stop, TILE):
+        last = min(first + TILE, stop)
+        if what & LABELS:
             pack_rows(X, shift, first, last, tile)
-            nearest_of_tile(tile, coefficients, norms, scores, best, nearest)
-            for i in range(first, last):
-                if labels[i] != nearest[i - first]:
-                    labels[i] = nearest[i - first]
-                    n_changed += 1
-        changed[chunk] = n_changed
-    if what & SUMS:
-        clear_statistics(sums[chunk], masses[chunk])
-        add_rows(X, shift, weights, labels, start, stop, sums[chunk], masses[chunk])
+        if shared:
+            weigh_rows(X, shift, weights, first, last, weighted)
+        for run in range(n_runs):
+            own = labels[runs[run]]
+            if what & LABELS:
+                nearest_of_tile(tile, coefficients, norms, np.intp(run), best, second, nearest)
+                changed[chunk, run] += set_labels(nearest, first, last, own)
+            if shared:
+                add_weighted_rows(weighted, own, first, last, totals, run)
+    if shared:
+        set_statistics(totals, sums[chunk], masses[chunk])
+    elif what & SUMS:
+        clear_statistics(sums[chunk, 0], masses[chunk, 0])
+        own = labels[runs[0]]
+        add_rows(X, shift, weights, own, start, stop, sums[chunk, 0], masses[chunk, 0])
     if what & INERTIA:
-        inertia[chunk] = inertia_of_rows(X, shift, weights, centers, labels, start, stop)
+        for run in range(n_runs):
+            inertia[chunk, run] = inertia_of_rows(
+                X, shift, weights, centers[run], labels[runs[run]], start, stop
+            )
 
 
 @kernel
-def clear_statistics(sums, masses):
-    for j in range(sums.shape[0]):
-        masses[j] = 0.0
-        for d in range(sums.shape[1]):
-            sums[j, d] = 0.0
+def set_labels(nearest, first, last, labels):
+    """Write the labels of rows first..last; return how many are new."""
+    n_changed = 0
+    for i in range(first, last):
+        n_changed += labels[i] != nearest[i - first]
+        labels[i] = nearest[i - first]
+    return n_changed
 
 
 @parallel_kernel
@@ -220,6 +198,7 @@ def lloyd_chunks(
     X,
     shift,
     weights,
+    runs,
     centers,
     coefficients,
     norms,
@@ -231,8 +210,10 @@ def lloyd_chunks(
 ):
     """Labels, statistics and inertia of all rows, as ``what`` (LABELS | SUMS | INERTIA) asks.
 
-    ``labels`` (int32) and, per chunk, ``sums`` (n_chunks, k, d), ``masses`` (n_chunks, k),
-    ``changed`` (labels that differ from what they were) and ``inertia`` are written.
+    Several runs are served by one pass: ``centers``, ``coefficients`` and ``norms`` have an axis
+    of runs in front, and ``labels[runs[r]]`` (int32) are those of run r. Written are the labels
+    and, per chunk and run, ``sums`` (n_chunks, runs, k, d), ``masses`` (n_chunks, runs, k),
+    ``changed`` (labels that differ from what they were) and ``inertia``.
     """
     for c in prange(n_chunks):
         _lloyd_chunk(
@@ -242,6 +223,7 @@ def lloyd_chunks(
             X,
             shift,
             weights,
+            runs,
             centers,
             coefficients,
             norms,

@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 from naive import squared_distances
 
-from fastml.cluster._centers import lay_out_centers
 from fastml.cluster._rows import DenseRows
-from fastml.kernels.bounds import bounded_chunks, shifted_norms, two_nearest_of_tile
-from fastml.kernels.lloyd import GROUP, STRIDE, TILE, pack_rows
+from fastml.kernels.bounds import bounded_chunks, shifted_norms
 
 pytestmark = pytest.mark.small
 
@@ -29,15 +27,14 @@ def iterate(rows, centers, n_iter):
     """Labels and centres after each of the iterations."""
     history = []
     rows.prepare(len(centers))
-    labels = np.full(rows.n_rows, -1, np.int32)
-    centers, new = centers.copy(), np.empty_like(centers)
-    rows.set_centers(centers)
+    labels = np.full((1, rows.n_rows), -1, np.int32)
+    centers = centers[None]
     for _ in range(n_iter):
+        rows.set_centers(centers)
         rows.lloyd_pass(centers, labels)
         rows.merge()
-        rows.finish(centers, new)
-        centers, new = new, centers
-        history.append((labels.copy(), centers.copy(), rows.changed.sum()))
+        centers, _ = rows.finish(centers)
+        history.append((labels[0].copy(), centers[0], rows.changed.sum()))
     return history
 
 
@@ -50,7 +47,7 @@ def test_same_bits_as_the_plain_step(kind, dtype):
     plain = DenseRows(X, None, shift, 1)
     bounded = DenseRows(X, None, shift, 1)
     bounded.prepare(len(centers))
-    bounded.begin_run("elkan")
+    bounded.begin_runs("elkan")
     assert bounded.bounded
     for a, b in zip(iterate(plain, centers, 12), iterate(bounded, centers, 12)):
         np.testing.assert_array_equal(a[0], b[0])
@@ -62,39 +59,24 @@ def test_bounds_hold_and_rows_are_skipped():
     X = data("normal", np.float64)
     rows = DenseRows(X, None, None, 1)
     rows.prepare(5)
-    rows.begin_run("elkan")
+    rows.begin_runs("elkan")
     labels, centers, _ = iterate(rows, X[:5].copy(), 8)[-1]
     # The bounds are those of the last assignment, before the centres moved once more.
     distances = np.sqrt(squared_distances(X, centers))
     own = distances[np.arange(len(X)), labels]
     distances[np.arange(len(X)), labels] = np.inf
-    assert (rows.upper >= own - rows.moves[labels]).all()
+    assert (rows.upper >= own - rows.moves[0, labels]).all()
     assert (rows.lower <= distances.min(axis=1) + rows.moves.max()).all()
     # Rows that keep their bounds are not touched: wrong labels with safe bounds stay.
-    tampered = np.full(len(X), 4, np.int32)
+    tampered = np.full((1, len(X)), 4, np.int32)
     rows.upper[:], rows.lower[:] = 0.0, 1e9
     bounded_chunks(
         rows.n_chunks, rows.rows_per_chunk, rows.X, rows.shift, rows.weights, rows.row_norms,
-        centers, rows.coefficients, rows.norms, rows.moves, tampered, rows.upper, rows.lower,
+        centers[None], rows.coefficients, rows.norms, rows.moves, tampered, rows.upper, rows.lower,
         rows.sums, rows.masses, rows.changed, n_threads=1,
     )  # fmt: skip
     assert (tampered == 4).all()
     assert rows.changed.sum() == 0
-
-
-def test_two_nearest():
-    rng = np.random.default_rng(0)
-    X, centers = rng.normal(size=(TILE, 4)), rng.normal(size=(6, 4))
-    coefficients, norms = np.empty((2, 4, GROUP)), np.empty(2 * GROUP)
-    lay_out_centers(centers, coefficients, norms)
-    tile, scores = np.zeros((4, STRIDE)), np.empty((GROUP, STRIDE))
-    pack_rows(X, np.zeros(4), 0, TILE, tile)
-    best, second, nearest = np.empty(TILE), np.empty(TILE), np.empty(TILE, np.int32)
-    two_nearest_of_tile(tile, coefficients, norms, scores, best, second, nearest)
-    ranked = np.sort(squared_distances(X, centers), axis=1) - (X**2).sum(axis=1)[:, None]
-    np.testing.assert_allclose(best, ranked[:, 0], atol=1e-12)
-    np.testing.assert_allclose(second, ranked[:, 1], atol=1e-12)
-    np.testing.assert_array_equal(nearest, squared_distances(X, centers).argmin(axis=1))
 
 
 def test_norms():

@@ -4,25 +4,25 @@ from naive import lloyd_step, means_of_clusters, squared_distances
 
 from fastml.cluster._centers import finish_centers, lay_out_centers, merge_statistics
 from fastml.kernels.lloyd import (
-    GROUP,
     INERTIA,
     LABELS,
-    STRIDE,
     SUMS,
-    TILE,
     add_rows,
+    add_weighted_rows,
     clear_statistics,
     distances_to_own_center,
     inertia_of_rows,
     lloyd_chunks,
-    nearest_of_tile,
     pack_row,
     pack_rows,
     same_partition,
-    score_tile,
+    set_labels,
+    set_statistics,
     squared_distance,
     transform_chunks,
+    weigh_rows,
 )
+from fastml.kernels.simd_lloyd import GROUP, STRIDE, TILE
 
 pytestmark = pytest.mark.small
 SHAPES = [(1, 1, 1), (2, 3, 2), (7, 2, 5), (130, 4, 9), (150, 7, 4), (300, 5, 1)]
@@ -38,27 +38,34 @@ def problem(n, d, k, dtype, seed=0):
 
 
 def laid_out(centers):
-    k, d = centers.shape
-    coefficients = np.empty((-(-k // GROUP), d + d % 2, GROUP), centers.dtype)
-    norms = np.empty(coefficients.shape[0] * GROUP, centers.dtype)
+    runs, k, d = centers.shape
+    coefficients = np.empty((runs, -(-k // GROUP), d, GROUP), centers.dtype)
+    norms = np.empty((runs, coefficients.shape[1] * GROUP), centers.dtype)
     lay_out_centers(centers, coefficients, norms)
     return coefficients, norms
 
 
-def step(X, weights, centers, shift=None, rows_per_chunk=TILE, n_threads=1):
+def steps(X, weights, centers, runs, shift=None, rows_per_chunk=TILE, n_threads=1):
+    """One pass for several runs; their labels are rows ``runs`` of a larger array."""
     n, d = X.shape
-    k = len(centers)
+    n_runs, k, _ = centers.shape
     n_chunks = -(-n // rows_per_chunk)
     shift = np.zeros(d, X.dtype) if shift is None else shift
     coefficients, norms = laid_out(centers)
-    labels = np.full(n, -1, np.int32)
-    sums, masses = np.empty((n_chunks, k, d)), np.empty((n_chunks, k))
-    changed, inertia = np.zeros(n_chunks, np.intp), np.zeros(n_chunks)
+    labels = np.full((max(runs) + 2, n), -1, np.int32)
+    sums, masses = np.empty((n_chunks, n_runs, k, d)), np.empty((n_chunks, n_runs, k))
+    changed, inertia = np.zeros((n_chunks, n_runs), np.intp), np.zeros((n_chunks, n_runs))
     lloyd_chunks(
-        n_chunks, rows_per_chunk, LABELS | SUMS | INERTIA, X, shift, weights, centers,
-        coefficients, norms, labels, sums, masses, changed, inertia, n_threads=n_threads,
+        n_chunks, rows_per_chunk, LABELS | SUMS | INERTIA, X, shift, weights, np.array(runs),
+        centers, coefficients, norms, labels, sums, masses, changed, inertia, n_threads=n_threads,
     )  # fmt: skip
-    return labels, sums, masses, changed, inertia
+    assert (np.delete(labels, runs, axis=0) == -1).all()
+    return labels[runs], sums, masses, changed, inertia
+
+
+def step(X, weights, centers, shift=None, rows_per_chunk=TILE, n_threads=1):
+    labels, *statistics = steps(X, weights, centers[None], [0], shift, rows_per_chunk, n_threads)
+    return labels[0], *(array[:, 0] for array in statistics)
 
 
 @floats
@@ -103,20 +110,28 @@ def test_result_does_not_depend_on_threads_or_place(dtype):
     np.testing.assert_array_equal(moved, one[0][13:])
 
 
-def test_scores_rank_as_distances_and_padding_never_wins():
-    X, _, centers = problem(TILE, 6, 5, np.float64)
-    coefficients, norms = laid_out(centers)
-    tile = np.zeros((6, STRIDE))
-    pack_rows(X, np.zeros(6), 0, TILE, tile)
-    scores = np.empty((GROUP, STRIDE))
-    score_tile(tile, coefficients, 0, norms, scores)
-    expected = squared_distances(X, centers) - (X**2).sum(axis=1)[:, None]
-    np.testing.assert_allclose(scores[:, :TILE].T, expected[:, :4], atol=1e-12)
-    best, nearest = np.empty(TILE), np.empty(TILE, np.int32)
-    nearest_of_tile(tile, coefficients, norms, scores, best, nearest)
-    np.testing.assert_array_equal(nearest, expected.argmin(axis=1))
-    np.testing.assert_allclose(best, expected.min(axis=1), atol=1e-12)
-    assert norms[5] == np.finfo(np.float64).max
+@floats
+@pytest.mark.parametrize("d", [1, 3, 4, 10])
+def test_runs_in_company_have_the_bits_they_have_alone(d, dtype):
+    X, weights, _ = problem(300, d, 1, dtype)
+    weights *= np.float64(0.37)
+    starts = np.random.default_rng(1).normal(size=(3, 6, d)).astype(dtype)
+    shift = X.mean(axis=0)
+    together = steps(X, weights, starts, [3, 0, 2], shift, n_threads=2)
+    for run, centers in enumerate(starts):
+        alone = step(X, weights, centers, shift)
+        np.testing.assert_array_equal(together[0][run], alone[0])
+        for ours, theirs in zip(together[1:], alone[1:]):
+            np.testing.assert_array_equal(ours[:, run], theirs)
+
+
+def test_layout_of_centers():
+    centers = problem(1, 6, 5, np.float64)[2]
+    coefficients, norms = laid_out(centers[None])
+    np.testing.assert_array_equal(coefficients[0, 1, :, 0], -2 * centers[4])
+    np.testing.assert_allclose(norms[0, :5], (centers**2).sum(axis=1))
+    assert (norms[0, 5:] == np.finfo(np.float64).max).all()
+    assert (coefficients[0, 1, :, 1:] == 0).all()
 
 
 @pytest.mark.parametrize("n", [0, 1, 3, 4, 9])
@@ -134,22 +149,46 @@ def test_pack_transposes(n):
 def test_statistics_merge_and_finish():
     X, weights, centers = problem(300, 3, 4, np.float64)
     centers[2] = 1e6  # stays empty
-    labels, sums, masses, changed, _ = step(X, weights, centers)
-    total_sums, total_masses = np.empty((4, 3)), np.empty(4)
-    counts = merge_statistics(sums, masses, changed, total_sums, total_masses)
-    assert counts == (1, 300)
-    _, expected_sums, expected_masses, _ = lloyd_step(X, weights, centers)
-    np.testing.assert_allclose(total_sums, expected_sums, atol=1e-12)
-    new, moves = np.empty((4, 3)), np.empty(4)
-    total = finish_centers(total_sums, total_masses, centers, new, moves)
-    np.testing.assert_allclose(new, means_of_clusters(expected_sums, expected_masses))
-    np.testing.assert_allclose(moves, np.sqrt(((new - centers) ** 2).sum(axis=1)))
-    assert total == pytest.approx((moves**2).sum())
+    both = np.stack([centers, X[:4]])
+    labels, sums, masses, changed, _ = steps(X, weights, both, [0, 1])
+    total_sums, total_masses = np.empty((2, 4, 3)), np.empty((2, 4))
+    n_empty, n_changed = merge_statistics(sums, masses, changed, total_sums, total_masses)
+    assert n_empty.tolist() == [1, 0]
+    assert n_changed.tolist() == [300, 300]
+    new, moves = np.empty((2, 4, 3)), np.empty((2, 4))
+    total = finish_centers(total_sums, total_masses, both, new, moves)
+    for run in range(2):
+        _, expected_sums, expected_masses, _ = lloyd_step(X, weights, both[run])
+        np.testing.assert_allclose(total_sums[run], expected_sums, atol=1e-12)
+        np.testing.assert_allclose(new[run], means_of_clusters(expected_sums, expected_masses))
+        np.testing.assert_allclose(moves[run], np.sqrt(((new - both)[run] ** 2).sum(axis=1)))
+    np.testing.assert_allclose(total, (moves**2).sum(axis=1))
     one_sums, one_masses = np.empty((4, 3)), np.empty(4)
     clear_statistics(one_sums, one_masses)
-    add_rows(X, np.zeros(3), weights, labels, 0, 300, one_sums, one_masses)
-    np.testing.assert_allclose(one_sums, total_sums, atol=1e-11)
-    np.testing.assert_array_equal(one_masses, total_masses)
+    add_rows(X, np.zeros(3), weights, labels[0], 0, 300, one_sums, one_masses)
+    np.testing.assert_allclose(one_sums, total_sums[0], atol=1e-11)
+    np.testing.assert_array_equal(one_masses, total_masses[0])
+
+
+def test_weighted_rows_add_up_to_the_same_statistics():
+    X, weights, _ = problem(90, 5, 4, np.float64)
+    labels = np.arange(90, dtype=np.int32) % 4
+    weighted, totals = np.zeros((TILE, 8)), np.zeros((2, 4, 8))
+    weigh_rows(X, X[0], weights, 7, 90, weighted)
+    add_weighted_rows(weighted, labels, 7, 90, totals, 1)
+    assert (totals[0] == 0).all()
+    found = np.empty((2, 4, 5)), np.empty((2, 4))
+    set_statistics(totals, *found)
+    expected = np.zeros((4, 5)), np.zeros(4)
+    add_rows(X, X[0], weights, labels, 7, 90, *expected)
+    for ours, theirs in zip(found, expected):
+        np.testing.assert_array_equal(ours[1], theirs)
+
+
+def test_labels_are_set_and_counted():
+    labels = np.arange(6, dtype=np.int32)
+    assert set_labels(np.array([2, 7, 4], np.int32), 2, 5, labels) == 1
+    assert labels.tolist() == [0, 1, 2, 7, 4, 5]
 
 
 @floats
