@@ -12,7 +12,7 @@ from fastml._threads import chunk_rows, effective_n_threads
 from fastml._validation import kernel_view
 from fastml.kernels import linkage as agglomeration
 from fastml.kernels import mst, ward_chain
-from fastml.kernels.metrics import EUCLIDEAN, QUARTIC
+from fastml.kernels.metrics import CHEBYSHEV, CUBIC, EUCLIDEAN, MANHATTAN, QUARTIC, SQEUCLIDEAN
 
 if TYPE_CHECKING:
     from fastml.neighbors._metric import Metric
@@ -31,6 +31,9 @@ OF_MEANS = ("ward", "centroid", "median")
 
 PARAMETERS = {"minkowski": {"p", "w"}, "seuclidean": {"V"}, "mahalanobis": {"VI"}}
 """What the kernels of a metric take."""
+
+POWER_OF_GAPS = {EUCLIDEAN: 2, SQEUCLIDEAN: 2, MANHATTAN: 1, CHEBYSHEV: 1, CUBIC: 3, QUARTIC: 4}
+"""Metrics of `fastml.kernels.pairwise.gap_tiles`, and what they sum up."""
 
 ENTRIES_PER_CALL = 200_000_000
 """Matrix entries that a kernel reads before it returns to Python (about half a second)."""
@@ -72,26 +75,19 @@ def _new_slots(n: int) -> tuple[Slots, NDArray, NDArray, NDArray, NDArray]:
 
 def square_distances(X: NDArray, metric: Metric, n_jobs=None) -> NDArray:
     """All distances between the rows of X as a square float64 matrix."""
-    by_gaps = metric.code <= QUARTIC
-    if by_gaps:
-        check_extent(X, metric)
-    D = _square_distances(kernel_view(X, np.float64), metric, n_jobs)
-    if not by_gaps:
-        check_finite(D)
-    return D
-
-
-def _square_distances(rows: NDArray, metric: Metric, n_jobs=None) -> NDArray:
     from fastml.kernels import pairwise
 
-    n = rows.shape[0]
+    n = X.shape[0]
     code, p, v = metric
+    rows = kernel_view(X, np.float64)
     out = np.empty((n, n))
-    by_gaps = code <= QUARTIC
+    by_gaps = code in POWER_OF_GAPS
+    if by_gaps:
+        check_extent(X, code)
     size = 128 if by_gaps else 64
     across = -(-n // size)
     n_tiles = across * (across + 1) // 2
-    n_threads = effective_n_threads(n_jobs, work=0.5 * n * n * rows.shape[1])
+    n_threads = effective_n_threads(n_jobs, work=0.5 * n * n * X.shape[1])
     for first in range(0, n_tiles, 4096):
         last = min(first + 4096, n_tiles)
         if by_gaps:
@@ -102,6 +98,8 @@ def _square_distances(rows: NDArray, metric: Metric, n_jobs=None) -> NDArray:
             pairwise.row_tiles(
                 first, last, size, code, rows, rows, p, v, 0.0, True, out, n_threads=n_threads
             )
+    if not by_gaps:
+        check_finite(out)
     return out
 
 
@@ -111,15 +109,11 @@ def check_finite(D: NDArray) -> None:
         raise ValueError("the distance matrix must contain only finite values")
 
 
-def check_extent(X: NDArray, metric: Metric, *, squared: bool = False) -> None:
-    """`check_finite` without a matrix, for a metric of gaps: no pair is farther than two corners.
-
-    ``squared``: sums of the squares of n distances must be finite too.
-    """
-    corners = np.stack([X.min(axis=0), X.max(axis=0)]).astype(np.float64)
-    farthest = _square_distances(kernel_view(corners), metric)[0, 1:]
-    with np.errstate(over="ignore"):
-        check_finite(farthest**2 * X.shape[0] if squared else farthest)
+def check_extent(X: NDArray, code: int, times: int = 1) -> None:
+    """`check_finite` of ``times`` the largest sum over gaps there can be, without a matrix."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        extent = X.max(axis=0).astype(np.float64) - X.min(axis=0)
+        check_finite(times * (extent ** POWER_OF_GAPS[code]).sum())
 
 
 def merge_by_matrix(D: NDArray, n: int, method: str) -> tuple[NDArray, NDArray]:
@@ -266,10 +260,10 @@ def linkage_of_rows(
     """Linkage matrix of the rows of X."""
     n = X.shape[0]
     if method == "ward":
-        check_extent(X, metric, squared=True)
+        check_extent(X, EUCLIDEAN, times=n)
         return linkage_matrix(*merge_by_ward(X, n_jobs), method)
     if method == "single" and metric.code <= mst.LAST_PANEL_METRIC:
-        check_extent(X, metric)
+        check_extent(X, metric.code)
         return linkage_matrix(*merge_by_prim(X, metric.code, n_jobs), method, smaller_first)
     D = square_distances(X, metric, n_jobs)
     return linkage_matrix(*merge_by_matrix(D, n, method), method, smaller_first)
