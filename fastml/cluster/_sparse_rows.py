@@ -18,15 +18,15 @@ class SparseRows(Rows):
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
-        self.csr = X
-        self.arrays = (
+        self.X = X
+        self.csr = (
             kernel_view(X.data),
             kernel_view(X.indices, dtype=np.int32),
             kernel_view(X.indptr, dtype=np.int32),
         )
 
     def operations_per_row(self, n_centers):
-        return max(1.0, self.csr.nnz / max(1, self.n_rows)) * n_centers
+        return max(1.0, self.X.nnz / max(1, self.n_rows)) * n_centers
 
     def _allocate_layout(self, n_centers, n_runs):
         self.columns = np.empty((self.n_features, n_centers), dtype=self.dtype)
@@ -40,7 +40,7 @@ class SparseRows(Rows):
             self.n_chunks,
             self.rows_per_chunk,
             what,
-            *self.arrays,
+            self.csr,
             self.weights,
             centers[0],
             self.columns,
@@ -54,19 +54,27 @@ class SparseRows(Rows):
         )
 
     def take(self, indices):
-        return self.csr[indices].toarray()
+        return self.X[indices].toarray()
 
     def matrix(self):
-        return self.csr
+        return self.X
 
     def distances_to_own_center(self, centers, labels):
         distances = np.empty(self.n_rows, dtype=self.dtype)
-        lloyd_sparse.sparse_distances_to_own_center(*self.arrays, centers, labels, distances)
+        lloyd_sparse.sparse_distances_to_own_center(self.csr, centers, labels, distances)
         return distances
 
     def distances(self, centers):
+        self.prepare(centers.shape[0])
         distances = np.empty((self.n_rows, centers.shape[0]), dtype=self.dtype)
-        lloyd_sparse.sparse_distances(*self.arrays, centers, distances)
+        lloyd_sparse.sparse_distances(
+            self.n_chunks,
+            self.rows_per_chunk,
+            self.csr,
+            centers,
+            distances,
+            n_threads=self.n_threads,
+        )
         return distances
 
 
@@ -81,7 +89,7 @@ class SparseSeedingSteps(SeedingSteps):
         lloyd_sparse.sparse_seeding_chunks(
             rows.n_chunks,
             rows.rows_per_chunk,
-            *rows.arrays,
+            rows.csr,
             rows.weights,
             centers,
             self.closest,

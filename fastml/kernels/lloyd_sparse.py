@@ -1,7 +1,8 @@
 """Lloyd's step and k-means++ for CSR rows and dense centres.
 
-Centres are laid out by column, ``columns[d, j] = −2 c_jd``: a stored value of a row adds to the
-scores of all centres at once, in one unit-stride loop. Rows must have no duplicate entries.
+Rows are ``csr = (data, indices, indptr)`` without duplicate entries. Centres are laid out by
+column, ``columns[d, j] = −2 c_jd``: a stored value of a row adds to the scores of all centres at
+once, in one unit-stride loop.
 """
 
 import numpy as np
@@ -24,10 +25,11 @@ def lay_out_columns(centers, columns, norms):
 
 
 @kernel(fused=True)
-def _score_row(data, indices, first, last, columns, norms, scores):
+def _score_row(csr, i, columns, norms, scores):
+    data, indices, indptr = csr
     for j in range(norms.shape[0]):
         scores[j] = norms[j]
-    for p in range(first, last):
+    for p in range(indptr[i], indptr[i + 1]):
         value = data[p]
         d = indices[p]
         for j in range(norms.shape[0]):
@@ -35,14 +37,15 @@ def _score_row(data, indices, first, last, columns, norms, scores):
 
 
 @kernel
-def squared_distance_csr(data, indices, first, last, centers, j, squared_norm):
-    """\\|x − c_j\\|²: Σ (x_d − c_jd)² over stored entries, Σ c_jd² over the others; in float64.
+def squared_distance_csr(csr, i, centers, j, squared_norm):
+    """\\|x_i − c_j\\|²: Σ (x_d − c_jd)² over stored entries, Σ c_jd² over the others; in float64.
 
     The second sum is \\|c_j\\|² less that over the stored entries: zero exactly for equal rows.
     """
+    data, indices, indptr = csr
     near = 0.0
     stored = 0.0
-    for p in range(first, last):
+    for p in range(indptr[i], indptr[i + 1]):
         c = np.float64(centers[j, indices[p]])
         difference = np.float64(data[p]) - c
         near += difference * difference
@@ -66,9 +69,7 @@ def _sparse_chunk(
     chunk,
     rows_per_chunk,
     what,
-    data,
-    indices,
-    indptr,
+    csr,
     weights,
     centers,
     columns,
@@ -86,7 +87,7 @@ def _sparse_chunk(
         scores = np.empty(n_centers, columns.dtype)
         n_changed = 0
         for i in range(start, stop):
-            _score_row(data, indices, indptr[i], indptr[i + 1], columns, norms, scores)
+            _score_row(csr, i, columns, norms, scores)
             nearest = 0
             for j in range(1, n_centers):
                 if scores[j] < scores[nearest]:
@@ -96,6 +97,7 @@ def _sparse_chunk(
                 n_changed += 1
         changed[chunk] = n_changed
     if what & SUMS:
+        data, indices, indptr = csr
         clear_statistics(sums[chunk], masses[chunk])
         for i in range(start, stop):
             w = np.float64(weights[i])
@@ -108,9 +110,8 @@ def _sparse_chunk(
         total = 0.0
         for i in range(start, stop):
             j = labels[i]
-            total += np.float64(weights[i]) * squared_distance_csr(
-                data, indices, indptr[i], indptr[i + 1], centers, j, exact_norms[j]
-            )
+            distance = squared_distance_csr(csr, i, centers, j, exact_norms[j])
+            total += np.float64(weights[i]) * distance
         inertia[chunk] = total
 
 
@@ -119,9 +120,7 @@ def sparse_lloyd_chunks(
     n_chunks,
     rows_per_chunk,
     what,
-    data,
-    indices,
-    indptr,
+    csr,
     weights,
     centers,
     columns,
@@ -138,9 +137,7 @@ def sparse_lloyd_chunks(
             np.intp(c),
             rows_per_chunk,
             what,
-            data,
-            indices,
-            indptr,
+            csr,
             weights,
             centers,
             columns,
@@ -154,37 +151,37 @@ def sparse_lloyd_chunks(
 
 
 @kernel
-def sparse_distances(data, indices, indptr, centers, distances):
-    """Distance of every row to every centre."""
-    n_centers = centers.shape[0]
-    norms = np.empty(n_centers, np.float64)
+def _distances_chunk(start, stop, csr, centers, distances):
+    norms = np.empty(centers.shape[0], np.float64)
     squared_norms(centers, norms)
-    for i in range(distances.shape[0]):
-        for j in range(n_centers):
-            distances[i, j] = np.sqrt(
-                squared_distance_csr(data, indices, indptr[i], indptr[i + 1], centers, j, norms[j])
-            )
+    for i in range(start, stop):
+        for j in range(centers.shape[0]):
+            distances[i, j] = np.sqrt(squared_distance_csr(csr, i, centers, j, norms[j]))
+
+
+@parallel_kernel
+def sparse_distances(n_chunks, rows_per_chunk, csr, centers, distances):
+    """Distance of every row to every centre."""
+    for c in prange(n_chunks):
+        start = np.intp(c) * rows_per_chunk
+        stop = min(start + rows_per_chunk, distances.shape[0])
+        _distances_chunk(start, stop, csr, centers, distances)
 
 
 @kernel
-def sparse_distances_to_own_center(data, indices, indptr, centers, labels, distances):
+def sparse_distances_to_own_center(csr, centers, labels, distances):
     """Squared distance of every row to its centre."""
     norms = np.empty(centers.shape[0], np.float64)
     squared_norms(centers, norms)
     for i in range(labels.shape[0]):
-        j = labels[i]
-        distances[i] = squared_distance_csr(
-            data, indices, indptr[i], indptr[i + 1], centers, j, norms[j]
-        )
+        distances[i] = squared_distance_csr(csr, i, centers, labels[i], norms[labels[i]])
 
 
 @kernel
 def _sparse_seeding_chunk(
     chunk,
     rows_per_chunk,
-    data,
-    indices,
-    indptr,
+    csr,
     weights,
     candidates,
     closest,
@@ -202,9 +199,7 @@ def _sparse_seeding_chunk(
     for i in range(start, stop):
         nearest = closest[i]
         for t in range(n_candidates):
-            distance = squared_distance_csr(
-                data, indices, indptr[i], indptr[i + 1], candidates, t, norms[t]
-            )
+            distance = squared_distance_csr(csr, i, candidates, t, norms[t])
             if nearest < distance:
                 distance = np.float64(nearest)
             potentials[chunk, t] += np.float64(weights[i]) * distance
@@ -216,9 +211,7 @@ def _sparse_seeding_chunk(
 def sparse_seeding_chunks(
     n_chunks,
     rows_per_chunk,
-    data,
-    indices,
-    indptr,
+    csr,
     weights,
     candidates,
     closest,
@@ -231,9 +224,7 @@ def sparse_seeding_chunks(
         _sparse_seeding_chunk(
             np.intp(c),
             rows_per_chunk,
-            data,
-            indices,
-            indptr,
+            csr,
             weights,
             candidates,
             closest,

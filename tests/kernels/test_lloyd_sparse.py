@@ -22,16 +22,16 @@ def problem(n, d, k, dtype):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, d)).astype(dtype)
     X[X < 0.3] = 0
-    csr = sp.csr_array(X)
-    arrays = csr.data, csr.indices.astype(np.int32), csr.indptr.astype(np.int32)
-    return X, arrays, rng.integers(1, 4, n).astype(dtype), rng.normal(size=(k, d)).astype(dtype)
+    matrix = sp.csr_array(X)
+    csr = matrix.data, matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
+    return X, csr, rng.integers(1, 4, n).astype(dtype), rng.normal(size=(k, d)).astype(dtype)
 
 
 @floats
 @pytest.mark.parametrize("n_threads", [1, 2])
 @pytest.mark.parametrize(("n", "d", "k"), [(1, 1, 1), (2, 3, 2), (90, 7, 5)])
 def test_step_equals_naive(n, d, k, n_threads, dtype):
-    X, arrays, weights, centers = problem(n, d, k, dtype)
+    X, csr, weights, centers = problem(n, d, k, dtype)
     columns, norms = np.empty((d, k), dtype), np.empty(k, dtype)
     lay_out_columns(centers, columns, norms)
     rows = 40
@@ -40,7 +40,7 @@ def test_step_equals_naive(n, d, k, n_threads, dtype):
     sums, masses = np.empty((n_chunks, k, d)), np.empty((n_chunks, k))
     changed, inertia = np.zeros(n_chunks, np.intp), np.zeros(n_chunks)
     sparse_lloyd_chunks(
-        n_chunks, rows, LABELS | SUMS | INERTIA, *arrays, weights, centers, columns, norms, labels,
+        n_chunks, rows, LABELS | SUMS | INERTIA, csr, weights, centers, columns, norms, labels,
         sums, masses, changed, inertia, n_threads=n_threads,
     )  # fmt: skip
     expected = lloyd_step(X, weights, centers)
@@ -52,32 +52,31 @@ def test_step_equals_naive(n, d, k, n_threads, dtype):
 
 
 @floats
-def test_distances(dtype):
-    X, arrays, _, centers = problem(30, 6, 4, dtype)
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_distances(n_threads, dtype):
+    X, csr, _, centers = problem(30, 6, 4, dtype)
     expected = squared_distances(X, centers)
     distances = np.empty((30, 4), dtype)
-    sparse_distances(*arrays, centers, distances)
+    sparse_distances(3, 12, csr, centers, distances, n_threads=n_threads)
     np.testing.assert_allclose(distances, np.sqrt(expected), rtol=1e-5)
     labels = np.arange(30, dtype=np.int32) % 4
     own = np.empty(30, dtype)
-    sparse_distances_to_own_center(*arrays, centers, labels, own)
+    sparse_distances_to_own_center(csr, centers, labels, own)
     np.testing.assert_allclose(own, expected[np.arange(30), labels], rtol=1e-5)
     norms = np.empty(4)
     squared_norms(centers, norms)
     np.testing.assert_allclose(norms, (centers.astype(np.float64) ** 2).sum(axis=1))
-    data, indices, indptr = arrays
-    one = squared_distance_csr(data, indices, indptr[3], indptr[4], centers, 1, norms[1])
-    assert one == pytest.approx(expected[3, 1])
+    assert squared_distance_csr(csr, 3, centers, 1, norms[1]) == pytest.approx(expected[3, 1])
 
 
 @floats
 def test_seeding_equals_naive(dtype):
-    X, arrays, weights, _ = problem(50, 6, 1, dtype)
+    X, csr, weights, _ = problem(50, 6, 1, dtype)
     candidates = X[[3, 8, 30]]
     closest = np.full(50, 4.0, dtype)
     kept, potentials = np.empty((3, 50), dtype), np.empty((2, 3))
     sparse_seeding_chunks(
-        2, 30, *arrays, weights, candidates, closest, True, kept, potentials, n_threads=1
+        2, 30, csr, weights, candidates, closest, True, kept, potentials, n_threads=1
     )
     lowered, expected = seeding_step(X, weights, candidates, closest)
     np.testing.assert_allclose(kept, lowered, rtol=1e-5, atol=1e-6)
