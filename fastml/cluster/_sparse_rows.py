@@ -67,11 +67,15 @@ class SparseRows(Rows):
     def distances(self, centers):
         self.prepare(centers.shape[0])
         distances = np.empty((self.n_rows, centers.shape[0]), dtype=self.dtype)
+        columns, norms = np.empty(centers.T.shape), np.empty(centers.shape[0])
+        lloyd_sparse.lay_out_columns(centers, columns, norms)
         lloyd_sparse.sparse_distances(
             self.n_chunks,
             self.rows_per_chunk,
             self.csr,
             centers,
+            columns,
+            norms,
             distances,
             n_threads=self.n_threads,
         )

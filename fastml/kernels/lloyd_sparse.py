@@ -10,6 +10,9 @@ import numpy as np
 from fastml._jit import kernel, parallel_kernel, prange
 from fastml.kernels.lloyd import INERTIA, LABELS, SUMS, clear_statistics
 
+CANCELLED = 1e-5
+"""Below this share of \\|x\\|² + \\|c\\|² a squared distance is taken from differences instead."""
+
 
 @kernel
 def lay_out_columns(centers, columns, norms):
@@ -151,21 +154,28 @@ def sparse_lloyd_chunks(
 
 
 @kernel
-def _distances_chunk(start, stop, csr, centers, distances):
-    norms = np.empty(centers.shape[0], np.float64)
-    squared_norms(centers, norms)
+def _distances_chunk(start, stop, csr, centers, columns, norms, distances):
+    data, _, indptr = csr
+    scores = np.empty(centers.shape[0], np.float64)
     for i in range(start, stop):
+        _score_row(csr, i, columns, norms, scores)
+        square = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            square += np.float64(data[p]) * np.float64(data[p])
         for j in range(centers.shape[0]):
-            distances[i, j] = np.sqrt(squared_distance_csr(csr, i, centers, j, norms[j]))
+            squared = square + scores[j]
+            if squared < CANCELLED * (square + norms[j]):
+                squared = squared_distance_csr(csr, i, centers, j, norms[j])
+            distances[i, j] = np.sqrt(squared)
 
 
 @parallel_kernel
-def sparse_distances(n_chunks, rows_per_chunk, csr, centers, distances):
-    """Distance of every row to every centre."""
+def sparse_distances(n_chunks, rows_per_chunk, csr, centers, columns, norms, distances):
+    """Distance of every row to every centre; ``columns`` and ``norms`` in float64."""
     for c in prange(n_chunks):
         start = np.intp(c) * rows_per_chunk
         stop = min(start + rows_per_chunk, distances.shape[0])
-        _distances_chunk(start, stop, csr, centers, distances)
+        _distances_chunk(start, stop, csr, centers, columns, norms, distances)
 
 
 @kernel

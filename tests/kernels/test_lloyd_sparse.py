@@ -55,10 +55,15 @@ def test_step_equals_naive(n, d, k, n_threads, dtype):
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_distances(n_threads, dtype):
     X, csr, _, centers = problem(30, 6, 4, dtype)
+    centers[0] = X[3]  # zero but for what is subtracted
+    centers[1] = X[4] * dtype(1 + 1e-6)
     expected = squared_distances(X, centers)
+    columns, norms = np.empty((6, 4)), np.empty(4)
+    lay_out_columns(centers, columns, norms)
     distances = np.empty((30, 4), dtype)
-    sparse_distances(3, 12, csr, centers, distances, n_threads=n_threads)
+    sparse_distances(3, 12, csr, centers, columns, norms, distances, n_threads=n_threads)
     np.testing.assert_allclose(distances, np.sqrt(expected), rtol=1e-5)
+    assert distances[3, 0] == 0
     labels = np.arange(30, dtype=np.int32) % 4
     own = np.empty(30, dtype)
     sparse_distances_to_own_center(csr, centers, labels, own)
