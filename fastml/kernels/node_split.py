@@ -120,7 +120,7 @@ def draw_columns(start, end, orders, n_features, max_features, seed, columns):
                 n_found += 1
         return n_found
     state = np.empty(1, np.uint64)
-    state[0] = seed
+    state[0] = ~seed  # the stream of seed itself decides ties (`choose`)
     pool = np.empty(n_features, np.intp)
     for f in range(n_features):
         pool[f] = f

@@ -75,6 +75,16 @@ def test_no_counts_at_all_is_infinitely_impure():
     assert node_statistics(0, 2, data, rules, None, np.zeros((1, 2)), None, total)[1] == np.inf
 
 
+def test_ties_do_not_depend_on_the_draw():
+    orders = presort(np.repeat(np.arange(8.0)[:, None], 10, axis=1).astype(np.float32))
+    columns, found = np.empty(10, np.intp), np.zeros((10, 5))
+    counts = np.zeros(10)
+    for seed in range(2000):
+        n_found = draw_columns(0, 8, orders, 10, 5, np.uint64(seed), columns)
+        counts[columns[choose(n_found, columns, found, np.uint64(seed))]] += 1
+    assert ((counts - 200.0) ** 2 / 200.0).sum() < 28.0  # chi-squared, 9 degrees: 0.1 %
+
+
 def test_columns_drawn():
     X = np.random.default_rng(0).normal(size=(8, 5)).astype(np.float32)
     X[:, 1] = 2.0
