@@ -647,6 +647,18 @@ def weighted_quantile(targets, weights, q):
     return targets[order][np.searchsorted(reached, q * reached[-1] * (1 - 1e-12))]
 
 
+def kept_targets(rows, samples, y, weights, most, starts):
+    """Per leaf the targets at the places (start + j) / n of its weight; none if all are equal."""
+    kept = []
+    for leaf, start in zip(np.split(rows, np.cumsum(samples)[:-1]), starts):
+        w, total = weights[leaf], weights[leaf].sum()
+        n = int(min(most, total)) if np.array_equal(w, np.floor(w)) else most
+        n = 0 if np.all(y[leaf] == y[leaf[0]]) else n
+        at = np.searchsorted(np.cumsum(w), (start + np.arange(n)) * total / max(n, 1), side="right")
+        kept.append(y[leaf[np.minimum(at, len(leaf) - 1)]])
+    return kept
+
+
 # kernels/isolation.py
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fastml._threads import chunk_rows, effective_n_threads
 from fastml._validation import kernel_view
-from fastml.kernels.forest_quantiles import leaf_quantiles
+from fastml.kernels.forest_quantiles import count_kept, draw_kept, leaf_quantiles
 from fastml.kernels.tree_nodes import LEAF
 
 ROWS_AT_ONCE = 1 << 14
@@ -45,23 +45,12 @@ def kept_targets(rows, samples, y, weights, most: int, seed: int) -> LeafTargets
     equal steps of the weight from a random start: a leaf whose weights are whole and sum to no more
     than ``most`` keeps all its targets, as often as they weigh.
     """
-    starts = np.concatenate([[0], np.cumsum(samples, dtype=np.intp)])
-    mine, w = y[rows], weights[rows]
-    differ = np.minimum.reduceat(mine, starts[:-1]) < np.maximum.reduceat(mine, starts[:-1])
-    totals = np.add.reduceat(w, starts[:-1])[differ]
-    n_kept = np.full(len(totals), most)
-    if np.array_equal(w, np.floor(w)):
-        n_kept = np.minimum(totals, most).astype(np.intp)
-    counts = np.zeros(len(samples), np.min_scalar_type(most))
-    counts[differ] = n_kept
-    ends = np.cumsum(n_kept)
-    turns = np.arange(n_kept.sum()) - np.repeat(ends - n_kept, n_kept)
-    start = np.random.default_rng(seed).random(len(totals))
-    along = (np.repeat(start, n_kept) + turns) * np.repeat(totals / n_kept, n_kept)
-    passed = np.concatenate([[0.0], np.cumsum(w)])
-    low, high = (np.repeat(ends[differ], n_kept) for ends in (starts[:-1], starts[1:]))
-    at = np.searchsorted(passed, passed[low] + along, side="right") - 1
-    return LeafTargets(counts, mine[np.clip(at, low, high - 1)])
+    leaves = kernel_view(rows, np.int64), kernel_view(samples, np.int64)
+    data = kernel_view(y), kernel_view(weights, np.float64)
+    counts = np.empty(len(samples), np.int64)
+    targets = np.empty(count_kept(*leaves, *data, most, counts))
+    draw_kept(*leaves, *data, np.random.default_rng(seed).random(len(samples)), counts, targets)
+    return LeafTargets(counts.astype(np.min_scalar_type(most)), targets)
 
 
 def quantiles_of_leaves(forest, X, quantiles) -> NDArray:

@@ -6,6 +6,51 @@ from fastml._jit import kernel, parallel_kernel, prange
 
 
 @kernel
+def count_kept(rows, samples, y, weights, most, counts):
+    """Targets that each leaf keeps: none if all are equal. The sum over the leaves.
+
+    ``rows`` lie leaf by leaf, ``samples`` of them in each.
+    """
+    first, kept = 0, 0
+    for leaf in range(samples.shape[0]):
+        total, differ, whole = 0.0, False, True
+        for i in range(first, first + samples[leaf]):
+            w = weights[rows[i]]
+            total += w
+            differ |= y[rows[i]] != y[rows[first]]
+            whole &= w == np.floor(w)
+            if differ and (total >= most or not whole):
+                break
+        counts[leaf] = 0
+        if differ:
+            counts[leaf] = most
+            if whole and total < most:
+                counts[leaf] = np.intp(total)
+        kept += counts[leaf]
+        first += samples[leaf]
+    return kept
+
+
+@kernel
+def draw_kept(rows, samples, y, weights, starts, counts, targets):
+    """Draw ``counts`` targets of each leaf at equal steps of the weight, ``starts`` steps in."""
+    first, kept = 0, 0
+    for leaf in range(samples.shape[0]):
+        last = first + samples[leaf]
+        total = 0.0
+        for i in range(first, last if counts[leaf] > 0 else first):
+            total += weights[rows[i]]
+        i, passed = first, weights[rows[first]]
+        for j in range(counts[leaf]):
+            while i < last - 1 and passed <= (starts[leaf] + j) * total / counts[leaf]:
+                i += 1
+                passed += weights[rows[i]]
+            targets[kept] = y[rows[i]]
+            kept += 1
+        first = last
+
+
+@kernel
 def sort_by_value(values, weights, n):
     """Heap sort of the first ``n`` values, with their weights."""
     for begin in range(n // 2 - 1, -1, -1):

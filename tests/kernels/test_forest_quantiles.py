@@ -4,7 +4,12 @@ import naive
 import numpy as np
 import pytest
 
-from fastml.kernels.forest_quantiles import leaf_quantiles, sort_by_value
+from fastml.kernels.forest_quantiles import (
+    count_kept,
+    draw_kept,
+    leaf_quantiles,
+    sort_by_value,
+)
 
 # With JIT off, NumPy scalars warn where compiled code wraps round as it should.
 pytestmark = pytest.mark.filterwarnings("ignore:(overflow|invalid|divide):RuntimeWarning")
@@ -19,6 +24,24 @@ def test_sort(n):
     sort_by_value(values, weights, n)
     assert sorted(zip(values, weights)) == expected
     assert list(values) == sorted(values)
+
+
+@pytest.mark.small
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("most", [1, 2, 5, 100])
+def test_kept_targets(whole, most):
+    rng = np.random.default_rng(most)
+    samples = np.array([1, 6, 3, 9, 2])
+    rows, y, starts = rng.permutation(21), rng.normal(size=30), rng.random(5)
+    y[rows[7:10]] = 5.0
+    weights = rng.integers(1, 4, 30).astype(float) if whole else rng.random(30)
+    expected = naive.kept_targets(rows, samples, y, weights, most, starts)
+    counts = np.empty(5, np.int64)
+    assert count_kept(rows, samples, y, weights, most, counts) == sum(map(len, expected))
+    assert counts.tolist() == [len(kept) for kept in expected]
+    targets = np.empty(counts.sum())
+    draw_kept(rows, samples, y, weights, starts, counts, targets)
+    np.testing.assert_array_equal(targets, np.concatenate(expected))
 
 
 @pytest.mark.small
