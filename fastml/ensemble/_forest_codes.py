@@ -55,7 +55,7 @@ def encode(X: NDArray, exact: bool, n_threads: int) -> tuple[NDArray, Codes]:
     for f in range(d):
         high[f, : n_codes[f]] = columns[f]
         low[f, : n_codes[f]] = lows[f]
-    columns = np.empty((d, n), np.uint8 if n_codes.max() <= MAX_BINS else np.uint32)
+    codes = np.empty((d, n), np.uint8 if n_codes.max() <= MAX_BINS else np.uint32)
     high, n_codes = kernel_view(high), kernel_view(n_codes)
-    assign_codes(kernel_view(X), high, n_codes, columns, n_threads=n_threads)
-    return columns, Codes(n_codes, kernel_view(low), high)
+    assign_codes(kernel_view(X), high, n_codes, codes, n_threads=n_threads)
+    return codes, Codes(n_codes, kernel_view(low), high)
