@@ -133,7 +133,7 @@ def test_runs_in_company_are_those_alone(dtype):
 
 def test_as_many_runs_at_once_as_labels_fit_beside_the_data():
     rows = DenseRows(np.zeros((300, 10)))
-    assert rows.runs_at_once(8, "lloyd") == 20
+    assert rows.runs_at_once(8, "lloyd") == 19  # beside the labels of the best so far
     assert rows.runs_at_once(8, "elkan") == 1  # bounds are as long as the data
     assert DenseRows(np.zeros((300, 1), np.float32)).runs_at_once(8, "lloyd") == 1
     assert make_rows(sp.csr_array((300, 10))).runs_at_once(8, "lloyd") == 1
@@ -235,10 +235,16 @@ def test_rows_are_drawn_as_numpy_draws_them(size, monkeypatch):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize(
-    "n, d, k, init",
-    [(1_000_000, 2, 50, "rows"), (1_000_000, 2, 50, "k-means++"), (300_000, 16, 100, "k-means++")],
+    "n, d, k, init, n_init",
+    [
+        (1_000_000, 2, 50, "rows", 1),
+        (1_000_000, 2, 50, "k-means++", 1),
+        (300_000, 16, 100, "k-means++", 1),
+        (2_000_000, 2, 8, "random", 10),
+        (1_000_000, 4, 8, "random", 10),
+    ],
 )
-def test_peak_memory_is_at_most_twice_the_data(n, d, k, init):
+def test_peak_memory_is_at_most_twice_the_data(n, d, k, init, n_init):
     out = run_python(
         f"""
         import re
@@ -250,7 +256,7 @@ def test_peak_memory_is_at_most_twice_the_data(n, d, k, init):
 
         X = np.random.default_rng(0).random(({n}, {d}), dtype=np.float32)
         init = "{init}" if "{init}" != "rows" else X[:{k}].copy()
-        model = KMeans({k}, init=init, n_init=1, max_iter=2, tol=0)
+        model = KMeans({k}, init=init, n_init={n_init}, max_iter=2, tol=0, random_state=0)
         model.fit(X[:100_000])  # enough for two threads: nothing is compiled from here on
         open("/proc/self/clear_refs", "w").write("5")  # the peak starts from here
         before = resident("VmRSS")

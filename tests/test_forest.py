@@ -551,3 +551,18 @@ def test_trees_look_like_scikit_learns():
     assert w[0] == 150
     assert tree.n_node_samples[0] == len(np.unique(model.estimators_samples_[0]))
     assert type(model.estimator_).__name__ == "DecisionTreeClassifier"
+
+
+@pytest.mark.parametrize("bootstrap", [False, True])
+@pytest.mark.parametrize("cls", [RandomForestClassifier, ExtraTreesClassifier])
+def test_a_member_is_the_tree_of_its_rows(cls, bootstrap):
+    """A tree alone, with the member's seed and rows, finds the member's splits."""
+    X, y = make_classification(300, 8, n_classes=3, n_informative=5, random_state=0)
+    X[::7, 0] = np.nan
+    forest = cls(5, random_state=0, bootstrap=bootstrap, max_samples=0.6 if bootstrap else None)
+    forest.fit(X, y)
+    for member, drawn in zip(forest.estimators_, forest.estimators_samples_):
+        alone = clone(member).fit(X[drawn], y[drawn])
+        np.testing.assert_array_equal(alone.tree_.feature, member.tree_.feature)
+        np.testing.assert_array_equal(alone.tree_.threshold, member.tree_.threshold)
+        np.testing.assert_array_equal(alone.tree_.value, member.tree_.value)

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import _fit_context
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils._param_validation import StrOptions, validate_params
 
 from fastml._validation import check_weights
@@ -20,6 +20,9 @@ from fastml.cluster._base import (
 from fastml.cluster._lloyd import run_starts
 from fastml.cluster._rows import make_rows
 from fastml.kernels.lloyd import same_partition
+
+LABELS_AT_ONCE = 1 << 16
+"""Of two runs, when they are compared."""
 
 
 class KMeans(BaseKMeans):
@@ -157,6 +160,7 @@ class KMeans(BaseKMeans):
         tol = scaled_tolerance(X, self.tol)
 
         best = None
+        smallest_label = np.min_scalar_type(self.n_clusters)
         at_once = min(self._n_init, rows.runs_at_once(self.n_clusters, self.algorithm))
         if self.verbose:  # they report one after the other
             at_once = 1
@@ -177,13 +181,15 @@ class KMeans(BaseKMeans):
             ):
                 if best is None or self._is_better(run, best):
                     best = run
+                    if self._n_init > 1:  # a small copy, as labels are views of those of all runs
+                        best = run._replace(labels=run.labels.astype(smallest_label))
+            del run
 
         warn_of_empty_clusters(best.labels, self.n_clusters)
         self._X_mean = shift
         self.cluster_centers_ = best.centers if shift is None else best.centers + shift
         self._n_features_out = self.n_clusters
-        # Not a view of the labels of all runs.
-        self.labels_ = best.labels if at_once == 1 else best.labels.copy()
+        self.labels_ = best.labels.astype(np.int32, copy=False)
         self.inertia_ = best.inertia
         self.n_iter_ = best.n_iter
         return self
@@ -193,7 +199,10 @@ class KMeans(BaseKMeans):
         if run.inertia >= best.inertia:
             return False
         mapping = np.full(self.n_clusters, -1, dtype=np.int32)
-        return not same_partition(run.labels, best.labels, mapping)
+        return not all(
+            same_partition(run.labels[block], best.labels[block].astype(np.int32), mapping)
+            for block in gen_batches(len(run.labels), LABELS_AT_ONCE)
+        )
 
 
 @validate_params(

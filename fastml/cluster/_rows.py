@@ -22,6 +22,7 @@ OPERATIONS_PER_CHUNK = 1 << 16
 LEAST_WORK_FOR_BOUNDS = 256
 """Multiply-adds per row from which looking after bounds costs less than scoring (measured)."""
 LABEL_BYTES = 4
+KEPT_LABEL_BYTES = 2  # of the best run so far
 ONE_RUN = np.zeros(1, dtype=np.intp)
 
 
@@ -208,7 +209,8 @@ class DenseRows(Rows):
     def runs_at_once(self, n_centers, algorithm):
         if self._uses_bounds(n_centers, algorithm):
             return 1
-        return max(1, self.X.nbytes // (self.n_rows * LABEL_BYTES))
+        row_bytes = self.X.nbytes // self.n_rows  # of a copy of the data; as much again for labels
+        return max(1, (row_bytes - KEPT_LABEL_BYTES) // LABEL_BYTES)
 
     def _allocate_layout(self, n_centers, n_runs):
         n_groups = -(-n_centers // GROUP)

@@ -39,6 +39,11 @@ def draws(seed: int, n: int, n_draws: int, p) -> np.ndarray:
     return generator.choice(n, n_draws, replace=True, p=p)
 
 
+def tree_seed(seed: int) -> int:
+    """What a tree estimator makes of its ``random_state``."""
+    return int(np.random.RandomState(seed).randint(0, MAX_SEED))
+
+
 class BaseForest(MembersMixin, MultiOutputMixin, BaseEstimator):
     """Trees grown independently, each on its own draw of rows and with its own seed."""
 
@@ -261,7 +266,8 @@ class BaseForest(MembersMixin, MultiOutputMixin, BaseEstimator):
         while done < len(seeds) and not stop:
             block = seeds[done : done + size]
             weights = self._tree_weights(block, y)
-            grown = grower.grow(block.astype(np.uint64), weights, min(n_threads, len(block)))
+            own = np.array([tree_seed(seed) for seed in block], np.uint64)
+            grown = grower.grow(own, weights, min(n_threads, len(block)))
             for t, (*parts, rows) in enumerate(grown):
                 if self.ccp_alpha > 0.0:
                     parts = pruned_parts(self._trees_of([parts]).tree(0), self.ccp_alpha)

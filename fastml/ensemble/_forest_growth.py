@@ -91,7 +91,7 @@ class Grower:
         self.operations = 3.0 * n * min(depth, r.max_depth) * r.max_features
         self.pairs = self.y.shape[1] == 1 and (not r.is_class or self.n_classes[0] <= 2)
         # Writable, as the frames of subtrees are: one type, one compilation.
-        self.targets = np.require(self.y.T, np.float64, "CW")
+        self.targets = np.require(self.y.T, np.float64, ["C", "W"])
         self.offsets = None
         if not self.pairs:
             self.offsets = kernel_view(np.cumsum([1, *self.n_classes]), np.int64)
@@ -171,7 +171,7 @@ class Grower:
         grow_trees(
             kernel_view(seeds), columns, self.targets, codes, True if codes is None else None,
             self.offsets, self.signs, kernel_view(self.integers), kernel_view(self.floats),
-            np.require(weights, np.float64, "CW"), grown, table, leaf_weights, samples,
+            np.require(weights, np.float64, ["C", "W"]), grown, table, leaf_weights, samples,
             impurities, rows, sizes, n_threads=n_threads,
         )  # fmt: skip
         found = []

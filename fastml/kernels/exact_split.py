@@ -72,7 +72,8 @@ def scan_classes(
         if weight_left < min_weight or weight_right < min_weight:
             continue
         if criterion == GINI:
-            score = squares_left / weight_left + squares_right / weight_right
+            score = squares_left * weight_right + squares_right * weight_left
+            score /= weight_left * weight_right
         elif criterion == ENTROPY:
             score = -weight_left * log64(weight_left) - weight_right * log64(weight_right)
             for j in range(n_classes):
@@ -131,7 +132,8 @@ def scan_means(
             score = sum_left * log64(sum_left / weight_left)
             score += sum_right * log64(sum_right / weight_right)
         else:
-            score = sum_left * sum_left / weight_left + sum_right * sum_right / weight_right
+            score = sum_left * sum_left * weight_right + sum_right * sum_right * weight_left
+            score /= weight_left * weight_right
         if score > best:
             if p < m and not apart(entries[p - 1], entries[p]):
                 continue

@@ -34,7 +34,7 @@ from fastml.kernels.forest_score import (
 from fastml.kernels.forest_split import search_pairs, search_slots
 from fastml.kernels.heap import _sift_down, _worse
 from fastml.kernels.presort import MISSING_KEY
-from fastml.kernels.rng import seed_stream
+from fastml.kernels.rng import child_seed
 from fastml.kernels.tree_nodes import LEAF, MISSING_LEFT
 
 # Positions in ``limits`` (floats), columns of ``work``, positions in ``progress``.
@@ -55,6 +55,7 @@ class Growth(NamedTuple):
     cuts: np.ndarray
     thresholds: np.ndarray
     bounds: np.ndarray
+    seeds: np.ndarray
     gains: np.ndarray
     frontier: np.ndarray
     later: np.ndarray
@@ -146,6 +147,7 @@ def grow_nodes(
                 growth.later[progress[N_LATER]] = node
                 progress[N_LATER] += 1
                 continue
+            state[0] = growth.seeds[node]
             split = leaf_split()
             if at_random is not None:
                 split = search_random(
@@ -207,6 +209,7 @@ def grow_nodes(
             work[made, START] = begin if is_left else middle
             work[made, END] = middle if is_left else end
             work[made, DEPTH] = work[node, DEPTH] + 1
+            growth.seeds[made] = child_seed(growth.seeds[node], is_left)
             if constrained:
                 bounds[made, 0] = bounds[node, 0]
                 bounds[made, 1] = bounds[node, 1]
@@ -261,7 +264,6 @@ def grow_tree(
     for f in range(n_features):
         features[f] = f
     state = np.empty(1, dtype=np.uint64)
-    seed_stream(state, seed, np.uint64(0))
 
     constrained = rules[CONSTRAINED]
     best_first = rules[MAX_LEAVES] > 0
@@ -271,6 +273,7 @@ def grow_tree(
         np.empty(n_nodes, np.uint32),
         np.empty(n_nodes),
         np.empty((n_nodes if constrained else 1, 4)),
+        np.empty(n_nodes, np.uint64),
         np.empty(n_nodes if best_first else 1),
         np.empty(n_nodes, np.int32),
         np.empty(n_nodes, np.int32),
@@ -282,6 +285,7 @@ def grow_tree(
     work[0, DEPTH] = 0
     bounds[0, 0] = -np.inf
     bounds[0, 1] = np.inf
+    growth.seeds[0] = seed
     growth.progress[N_NODES] = 1
     small = 0 if best_first else min(near_rows(frame, rules[MAX_FEATURES]), m)
     near = Frame(

@@ -16,6 +16,7 @@ import numpy as np
 
 from fastml._jit import kernel
 from fastml.kernels.exp import log64
+from fastml.kernels.rng import GOLDEN, mix64
 
 SQUARED = 0
 """s² / w per sum or class: squared error, Gini."""
@@ -116,3 +117,25 @@ def slots_score(slots, offsets, is_class, criterion):
 @kernel
 def leaf_split():
     return Split(INVALID, 0.0, np.intp(0), np.intp(0), 0.0, np.intp(0), (0.0, 0.0))
+
+
+@kernel
+def wins_tie(feature, best, seed):
+    """Whether a cut as good as the best so far replaces it: between features a hash decides.
+
+    The rule of `node_split.choose`, so that a tree alone finds the splits of a forest's.
+    """
+    if feature == best.feature:
+        return False
+    mine = mix64(seed + np.uint64(feature) * GOLDEN)
+    return mine > mix64(seed + np.uint64(best.feature) * GOLDEN)
+
+
+@kernel
+def start_draws(state, features):
+    """Features in order, to be drawn from as in `node_split.draw_columns`; the node's seed."""
+    for f in range(features.shape[0]):
+        features[f] = f
+    seed = state[0]
+    state[0] = ~seed
+    return seed

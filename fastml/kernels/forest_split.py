@@ -22,6 +22,8 @@ from fastml.kernels.forest_score import (
     leaf_split,
     pair_score,
     slots_score,
+    start_draws,
+    wins_tie,
 )
 from fastml.kernels.rng import draw
 
@@ -128,6 +130,7 @@ def search_pairs(
     if undivided == WORST:
         return best
     n_features = features.shape[0]
+    seed = start_draws(state, features)
     any_varies = False
     for drawn in range(n_features):
         if drawn >= rules[MAX_FEATURES] and any_varies:
@@ -174,7 +177,7 @@ def search_pairs(
                     left_rows += counts[occupied[at]]
                     if left_rows < least_rows or n - left_rows < least_rows:
                         continue
-                if squared and not scores[at] > best.score:
+                if squared and not scores[at] >= best.score:
                     continue
                 left_weight = cut_weights[at] + added_weight
                 left_total = cut_totals[at] + added_total
@@ -187,8 +190,10 @@ def search_pairs(
                 else:
                     score = pair_score(left_weight, left_total, criterion)
                     score += pair_score(right_weight, right_total, criterion)
-                    if not score > best.score or score < 0.5 * WORST:
+                    if not score >= best.score or score < 0.5 * WORST:
                         continue
+                if score == best.score and not wins_tie(feature, best, seed):
+                    continue
                 means = (left_total / left_weight, right_total / right_weight)
                 if rules[CONSTRAINED] and (
                     (means[0] - means[1]) * signs[feature] > 0.0
@@ -235,6 +240,7 @@ def search_slots(frame, codes, offsets, rules, state, features, rows, scratch, l
     if undivided == WORST:
         return best
     n_features = features.shape[0]
+    seed = start_draws(state, features)
     any_varies = False
     for drawn in range(n_features):
         if drawn >= rules[MAX_FEATURES] and any_varies:
@@ -277,7 +283,9 @@ def search_slots(frame, codes, offsets, rules, state, features, rows, scratch, l
                         continue
                     score = slots_score(left, offsets, is_class, criterion)
                     score += slots_score(right, offsets, is_class, criterion)
-                    if not score > best.score or score < 0.5 * WORST:
+                    if not score >= best.score or score < 0.5 * WORST:
+                        continue
+                    if score == best.score and not wins_tie(feature, best, seed):
                         continue
                     if at + 1 < n_present:
                         threshold = between(codes, feature, code, occupied[at + 1])

@@ -18,8 +18,7 @@ from fastml._jit import kernel, parallel_kernel, prange
 from fastml.kernels.exact_split import BELOW, ROW, apart
 from fastml.kernels.node_split import EPSILON
 from fastml.kernels.presort import value_of
-from fastml.kernels.rng import GOLDEN, mix64
-from fastml.kernels.tree_grow import child_seed
+from fastml.kernels.rng import GOLDEN, child_seed, mix64
 
 NEARLY = 1.0 - 1e-12
 """A product that falls short of this share of the best cannot win by its exact quotient."""
@@ -62,7 +61,7 @@ def split_score(previous, entry, s, t, a, b, n_left, n_right, limits, best):
         return best
     if a < limits.min_weight or b < limits.min_weight:
         return best
-    score = s * s / a + t * t / b
+    score = (s * s * b + t * t * a) / (a * b)
     return score if score > best and apart(previous, entry) else best
 
 

@@ -259,7 +259,7 @@ def transform_chunks(n_chunks, rows_per_chunk, X, shift, centers, distances):
 
 @kernel
 def same_partition(labels, other_labels, mapping):
-    """Whether the labels are equal up to a renaming; ``mapping`` is scratch, filled with -1."""
+    """Whether labels are equal up to a renaming; ``mapping`` is -1 before the first block."""
     for i in range(labels.shape[0]):
         if mapping[labels[i]] == -1:
             mapping[labels[i]] = other_labels[i]

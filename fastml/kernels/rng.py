@@ -85,3 +85,9 @@ def next_normal(state):
         s = u * u + v * v
         if 0.0 < s < 1.0:
             return u * np.sqrt(-2.0 * np.log(s) / s)
+
+
+@kernel
+def child_seed(seed, is_left):
+    """Of a node's children in a tree whose nodes draw on their own."""
+    return mix64(seed * np.uint64(2) + np.uint64(1 if is_left else 0) + GOLDEN)

@@ -25,7 +25,7 @@ from fastml.kernels.node_split import (
     split_node,
 )  # fmt: skip
 from fastml.kernels.presort import sort_column
-from fastml.kernels.rng import GOLDEN, mix64
+from fastml.kernels.rng import GOLDEN, child_seed, mix64
 from fastml.kernels.tree_nodes import CATEGORIES, ERROR, FEATURE, LEAF, MISSING_LEFT
 
 SEARCH = 0
@@ -74,11 +74,6 @@ def partition_rows(rows, sides, spare):
             n_right += 1
     for i in range(n_right):
         rows[at + i] = np.int32(spare[i])
-
-
-@kernel
-def child_seed(seed, is_left):
-    return mix64(seed * np.uint64(2) + np.uint64(1 if is_left else 0) + GOLDEN)
 
 
 @kernel

@@ -24,13 +24,13 @@ from fastml.kernels.node_split import (
     node_statistics,
     target_lists,
 )
+from fastml.kernels.rng import child_seed
 from fastml.kernels.tree_finish import depth_first, leaf_statistics
 from fastml.kernels.tree_grow import (
     PARTITION,
     SEARCH,
     SUBTREES,
     Grown,
-    child_seed,
     grow_best_first,
     grow_subtree,
     note_values,

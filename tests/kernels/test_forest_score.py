@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from fastml.kernels import forest_score as k
+from fastml.kernels.node_split import choose
 
 CODES = {"squared": k.SQUARED, "entropy": k.ENTROPY, "poisson": k.POISSON, "error": k.ERROR}
 
@@ -42,3 +43,20 @@ def test_slots(criterion):
     if not is_class:
         slots[2] = 0.0
         assert k.slots_score(slots, offsets, is_class, k.POISSON) == k.WORST
+
+
+@pytest.mark.small
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")  # with JIT off
+def test_ties_and_draws_are_those_of_single_trees():
+    seed = np.uint64(5)
+    found = np.zeros((4, 5))
+    for first in range(4):
+        for second in range(4):
+            best = k.leaf_split()._replace(feature=first)
+            columns = np.array([first, second])
+            expected = columns[choose(2, columns, found, seed)] != first
+            assert k.wins_tie(second, best, seed) == expected
+    state, features = np.array([5], np.uint64), np.array([2, 0, 1], np.int32)
+    assert k.start_draws(state, features) == seed
+    assert state[0] == ~seed
+    assert features.tolist() == [0, 1, 2]
