@@ -329,6 +329,9 @@ def test_every_row_runs_and_its_libraries_agree(family, case):
     by_chance = "mean" in case.yardstick or "test" in case.yardstick  # of starts, trees, ties
     rtol, atol = (0.3, 0.1) if by_chance else (1e-3, 1e-6)
     for peer, result in row["results"].items():
+        if case.yardstick == "MB":  # the size is what is compared
+            assert ours < 0.3 * result["quality"], peer
+            continue
         np.testing.assert_allclose(ours, result["quality"], rtol=rtol, atol=atol, err_msg=peer)
     if case.yardstick in ("recall", "found"):
         assert ours == 1.0

@@ -6,7 +6,7 @@ from naive import agglomerate, merges_of
 from scipy.spatial.distance import cdist
 
 from fastml.cluster import _hierarchy
-from fastml.cluster._hierarchy import _merge_along_edges
+from fastml.cluster._connected_merges import _merge_along_edges
 from fastml.kernels.connected_merges import heads, leaves_below
 from fastml.kernels.linkage import AVERAGE, COMPLETE, WARD
 
