@@ -5,7 +5,7 @@ import pytest
 from naive import agglomerate, merges_of
 from scipy.spatial.distance import cdist
 
-from fastml.cluster import _hierarchy
+from fastml.cluster import _connected_merges
 from fastml.cluster._connected_merges import _merge_along_edges
 from fastml.kernels.connected_merges import heads, leaves_below
 from fastml.kernels.linkage import AVERAGE, COMPLETE, WARD
@@ -54,7 +54,7 @@ def test_many_short_calls_give_the_same_tree(monkeypatch):
     X = np.random.default_rng(2).normal(size=(20, 2))
     rows, cols = np.nonzero(~np.eye(20, dtype=bool))
     at_once = merge(AVERAGE, X, rows, cols)
-    monkeypatch.setattr(_hierarchy, "NEIGHBOURS_PER_CALL", 3)
+    monkeypatch.setattr(_connected_merges, "NEIGHBOURS_PER_CALL", 3)
     for found, expected in zip(merge(AVERAGE, X, rows, cols), at_once):
         np.testing.assert_array_equal(found, expected)
 
