@@ -24,6 +24,10 @@ class Forest(Predictor):
     def estimator(self, name):
         return find("ensemble", name)(size(quick=10, full=100), random_state=0)
 
+    def warm_up(self, name):
+        super().warm_up(name)
+        self.model.predict(self.X[:1])
+
     def time_predict_one_row(self, name):
         self.model.predict(self.X[:1])
 

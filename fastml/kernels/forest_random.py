@@ -111,10 +111,10 @@ def search_random(
         if low == high if not any_missing else low == np.uint32(MISSING_KEY):
             continue
         any_varies = True
-        threshold = np.inf  # missing values against the others
-        missing_left = np.intp(0)
+        least = np.float64(value_of(np.uint64(low) << ABOVE))
+        threshold = least
+        missing_left = np.intp(0)  # missing values against the others
         if low < high:
-            least = np.float64(value_of(np.uint64(low) << ABOVE))
             greatest = np.float64(value_of(np.uint64(high) << ABOVE))
             own = mix64(seed + np.uint64(feature) * GOLDEN)  # as in node_split.search_column
             share = np.float64(mix64(own) >> np.uint64(11)) * 1.1102230246251565e-16

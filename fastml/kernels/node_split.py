@@ -266,10 +266,10 @@ def search_column(
             if score > found[0]:
                 found[0], found[1], found[2] = score, p, 1.0 if missing_left else 0.0
                 found[4] = order
-                if p >= m:
-                    found[3] = np.inf
-                elif rules.random and not categorical:
+                if rules.random and not categorical:
                     found[3] = cut
+                elif p >= m:
+                    found[3] = np.inf
                 elif not categorical:
                     a, b = np.float64(value_of(entries[p - 1])), np.float64(value_of(entries[p]))
                     middle = a / 2.0 + b / 2.0

@@ -84,7 +84,7 @@ def test_degenerate():
     assert search(only_missing, y[:, None], weights).score == k.INVALID
     only_missing[:2] = 1.0  # missing or not is all that varies
     split = search(only_missing, np.array([0.0, 0.0, 1.0, 1.0])[:, None], weights)
-    assert split.threshold == np.inf
+    assert split.threshold == 1.0
     assert split.missing_left == 0
 
 
