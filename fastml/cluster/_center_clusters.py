@@ -19,6 +19,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fastml._validation import FLOATS
+from fastml.cluster._seeding import Lottery, distinct_rows
 
 
 class Run(NamedTuple):
@@ -73,15 +74,7 @@ class CenterClusters(
 
     def _random_rows(self, weights: NDArray, random_state) -> NDArray:
         """Numbers of distinct rows, drawn in proportion to their weights."""
-        weights = weights.astype(np.float64)
-        n_weighted = np.count_nonzero(weights)
-        if n_weighted < self.n_clusters:
-            raise ValueError(
-                f"init='random' needs n_clusters={self.n_clusters} rows of positive weight, got "
-                f"{n_weighted}"
-            )
-        shares = weights / weights.sum()
-        return random_state.choice(weights.shape[0], self.n_clusters, replace=False, p=shares)
+        return distinct_rows(Lottery(weights.astype(np.float64)), self.n_clusters, random_state)
 
     def _best_run(self, run_from_start: Callable[[], Run]) -> Run:
         """The run with the least objective of ``n_init`` runs, of one if the centres are given."""

@@ -182,8 +182,12 @@ def lottery_of(rows: Rows) -> Lottery:
 
 
 def random_rows(rows: Rows, n_clusters: int, random_state) -> NDArray:
-    """Forgy's rule: distinct rows, drawn in proportion to their weights, as NumPy draws them."""
-    lottery = lottery_of(rows)
+    """Forgy's rule."""
+    return distinct_rows(lottery_of(rows), n_clusters, random_state)
+
+
+def distinct_rows(lottery: Lottery, n_clusters: int, random_state) -> NDArray:
+    """Distinct rows, drawn in proportion to their weights, as NumPy draws them."""
     if lottery.n_positive < n_clusters:
         raise ValueError(
             f"init='random' needs n_clusters={n_clusters} rows of positive weight, got "

@@ -12,6 +12,7 @@ from fastml.kernels.boost_grow import DEPTH, FEATURE, LEFT, REST, SPLIT
 from fastml.kernels.boost_predict import LEAF, add_trees
 from fastml.kernels.hist_split import SPLIT_BIN, SPLIT_MISSING_LEFT, SPLIT_SET, SPLIT_WORDS
 from fastml.kernels.histogram import COUNT_MASK
+from fastml.tree._tree import smallest
 
 NODE = np.dtype(
     [
@@ -78,15 +79,15 @@ def stored_trees(iterations: list[list[Tree]]) -> dict:
     inner = nodes[~leaf]
     return {
         "per_iteration": len(iterations[0]),
-        "sizes": _smallest(np.array([len(tree.nodes) for tree in trees])),
-        "n_sets": _smallest(np.array([len(tree.sets) for tree in trees])),
+        "sizes": smallest(np.array([len(tree.nodes) for tree in trees])),
+        "n_sets": smallest(np.array([len(tree.sets) for tree in trees])),
         "leaf": np.packbits(leaf),
         "value": nodes["value"][leaf],
-        "count": _smallest(nodes["count"]),
+        "count": smallest(nodes["count"]),
         "depth": nodes["depth"],
         "sets": np.concatenate([tree.sets for tree in trees]),
         **{
-            name: _smallest(inner[name]) if inner[name].dtype.kind in "iu" else inner[name].copy()
+            name: smallest(inner[name]) if inner[name].dtype.kind in "iu" else inner[name].copy()
             for name in INNER
         },
     }
@@ -113,10 +114,6 @@ def loaded_trees(stored: dict) -> list[list[Tree]]:
     trees = [Tree(part.copy(), own.copy()) for part, own in zip(parts, sets)]
     k = stored["per_iteration"]
     return [trees[i : i + k] for i in range(0, len(trees), k)]
-
-
-def _smallest(values: NDArray) -> NDArray:
-    return values.astype(np.min_scalar_type(values.max(initial=0)))
 
 
 class Packed:

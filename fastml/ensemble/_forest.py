@@ -26,7 +26,13 @@ from fastml.ensemble._forest_oob import OutOfBag
 from fastml.ensemble._forest_quantiles import LeafTargets, kept_targets
 from fastml.ensemble._forest_trees import Trees
 from fastml.ensemble._members import MembersMixin
-from fastml.tree._rules import GROWTH_CONSTRAINTS, columns_drawn, least_rows, monotonic_signs
+from fastml.tree._rules import (
+    GROWTH_CONSTRAINTS,
+    columns_drawn,
+    least_rows,
+    monotonic_signs,
+    seed_of,
+)
 
 MAX_SEED = np.iinfo(np.int32).max
 
@@ -37,11 +43,6 @@ def draws(seed: int, n: int, n_draws: int, p) -> np.ndarray:
     if p is None:
         return generator.randint(0, n, n_draws, dtype=np.int32)
     return generator.choice(n, n_draws, replace=True, p=p)
-
-
-def tree_seed(seed: int) -> int:
-    """What a tree estimator makes of its ``random_state``."""
-    return int(np.random.RandomState(seed).randint(0, MAX_SEED))
 
 
 class BaseForest(MembersMixin, MultiOutputMixin, BaseEstimator):
@@ -266,7 +267,7 @@ class BaseForest(MembersMixin, MultiOutputMixin, BaseEstimator):
         while done < len(seeds) and not stop:
             block = seeds[done : done + size]
             weights = self._tree_weights(block, y)
-            own = np.array([tree_seed(seed) for seed in block], np.uint64)
+            own = np.array([seed_of(seed) for seed in block], np.uint64)
             grown = grower.grow(own, weights, min(n_threads, len(block)))
             for t, (*parts, rows) in enumerate(grown):
                 if self.ccp_alpha > 0.0:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from fastml._validation import kernel_view
 from fastml.kernels.forest_predict import pack_trees, sum_of_leaves, sum_of_packed
 from fastml.kernels.tree_nodes import NODE, SQUARED_ERROR
-from fastml.tree._tree import NO_BITSETS, Forest, Tree
+from fastml.tree._packed import NO_BITSETS, Forest
+from fastml.tree._tree import Tree, smallest
 
 ROWS_AT_ONCE = 256
 """Few rows go through a tree together: their values and the tree stay in the nearest caches."""
@@ -61,7 +62,7 @@ def _smallest(array: NDArray) -> NDArray:
     """The same numbers in the smallest unsigned type, if they are whole and not negative."""
     if not array.size or array.min() < 0 or not np.array_equal(array, np.floor(array)):
         return array
-    return array.astype(np.min_scalar_type(int(array.max())))
+    return smallest(array)
 
 
 @dataclass

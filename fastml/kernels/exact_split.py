@@ -11,7 +11,7 @@ import numpy as np
 from fastml._jit import kernel
 from fastml.kernels.exp import log64
 from fastml.kernels.presort import value_of
-from fastml.kernels.tree_nodes import ENTROPY, ERROR, GINI, LN2, POISSON
+from fastml.kernels.tree_nodes import ENTROPY, ERROR, GINI, LN2, POISSON, sum_of_quotients
 
 CLOSEST = np.float32(1e-7)
 """Values closer than this are not told apart (scikit-learn's rule)."""
@@ -72,8 +72,7 @@ def scan_classes(
         if weight_left < min_weight or weight_right < min_weight:
             continue
         if criterion == GINI:
-            score = squares_left * weight_right + squares_right * weight_left
-            score /= weight_left * weight_right
+            score = sum_of_quotients(squares_left, weight_left, squares_right, weight_right)
         elif criterion == ENTROPY:
             score = -weight_left * log64(weight_left) - weight_right * log64(weight_right)
             for j in range(n_classes):
@@ -132,8 +131,9 @@ def scan_means(
             score = sum_left * log64(sum_left / weight_left)
             score += sum_right * log64(sum_right / weight_right)
         else:
-            score = sum_left * sum_left * weight_right + sum_right * sum_right * weight_left
-            score /= weight_left * weight_right
+            score = sum_of_quotients(
+                sum_left * sum_left, weight_left, sum_right * sum_right, weight_right
+            )
         if score > best:
             if p < m and not apart(entries[p - 1], entries[p]):
                 continue

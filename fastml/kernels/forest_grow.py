@@ -261,8 +261,6 @@ def grow_tree(
     )
     spare = np.empty(m, dtype=np.uint32)
     features = np.empty(n_features, dtype=np.int32)
-    for f in range(n_features):
-        features[f] = f
     state = np.empty(1, dtype=np.uint64)
 
     constrained = rules[CONSTRAINED]

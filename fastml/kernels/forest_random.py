@@ -15,18 +15,18 @@ from fastml.kernels.forest_score import (
     IS_CLASS,
     MAX_FEATURES,
     MIN_LEAF,
-    SQUARED,
     WORST,
     Split,
     add_row,
+    cut_score,
+    is_better,
     leaf_split,
     pair_score,
     slots_score,
     start_draws,
-    wins_tie,
 )
 from fastml.kernels.presort import MISSING_KEY, key_below, value_of
-from fastml.kernels.rng import GOLDEN, draw, mix64
+from fastml.kernels.rng import column_seed, draw, random_cut
 
 ABOVE = np.uint64(32)
 ONE = np.uint32(1)
@@ -116,11 +116,8 @@ def search_random(
         missing_left = np.intp(0)  # missing values against the others
         if low < high:
             greatest = np.float64(value_of(np.uint64(high) << ABOVE))
-            own = mix64(seed + np.uint64(feature) * GOLDEN)  # as in node_split.search_column
-            share = np.float64(mix64(own) >> np.uint64(11)) * 1.1102230246251565e-16
-            threshold = np.float64(np.float32(least + share * (greatest - least)))
-            if threshold >= greatest:
-                threshold = least
+            own = column_seed(seed, feature)  # as in node_split.search_column
+            threshold = random_cut(column_seed(own, 0), least, greatest)
             missing_left = np.intp(2)
             if any_missing:
                 missing_left = np.intp(own & np.uint64(1))
@@ -152,14 +149,7 @@ def search_random(
         means = (left_total / left_weight, (total - left_total) / right_weight)
         score = 0.0
         if signs is not None:
-            right_total = total - left_total
-            if criterion == SQUARED:
-                score = left_total * left_total * right_weight
-                score += right_total * right_total * left_weight
-                score /= left_weight * right_weight
-            else:
-                score = pair_score(left_weight, left_total, criterion)
-                score += pair_score(right_weight, right_total, criterion)
+            score = cut_score(left_weight, left_total, right_weight, total - left_total, criterion)
             if rules[CONSTRAINED] and (
                 (means[0] - means[1]) * signs[feature] > 0.0
                 or min(means[0], means[1]) < lower
@@ -169,9 +159,7 @@ def search_random(
         if offsets is not None:
             score = slots_score(left, offsets, is_class, criterion)
             score += slots_score(right, offsets, is_class, criterion)
-        if not score >= best.score or score < 0.5 * WORST:
-            continue
-        if score == best.score and not wins_tie(feature, best, seed):
+        if not is_better(score, feature, best, seed):
             continue
         best = Split(score, undivided, feature, np.intp(cut), threshold, missing_left, means)
     return best

@@ -16,7 +16,8 @@ import numpy as np
 
 from fastml._jit import kernel
 from fastml.kernels.exp import log64
-from fastml.kernels.rng import GOLDEN, mix64
+from fastml.kernels.rng import wins_tie
+from fastml.kernels.tree_nodes import sum_of_quotients
 
 SQUARED = 0
 """s² / w per sum or class: squared error, Gini."""
@@ -115,20 +116,27 @@ def slots_score(slots, offsets, is_class, criterion):
 
 
 @kernel
+def cut_score(left_weight, left_total, right_weight, right_total, criterion):
+    """score of the two parts of a cut."""
+    if criterion == SQUARED:
+        return sum_of_quotients(
+            left_total * left_total, left_weight, right_total * right_total, right_weight
+        )
+    left = pair_score(left_weight, left_total, criterion)
+    return left + pair_score(right_weight, right_total, criterion)
+
+
+@kernel
 def leaf_split():
     return Split(INVALID, 0.0, np.intp(0), np.intp(0), 0.0, np.intp(0), (0.0, 0.0))
 
 
 @kernel
-def wins_tie(feature, best, seed):
-    """Whether a cut as good as the best so far replaces it: between features a hash decides.
-
-    The rule of `node_split.choose`, so that a tree alone finds the splits of a forest's.
-    """
-    if feature == best.feature:
+def is_better(score, feature, best, seed):
+    """Whether a cut replaces the best so far; between equally good features as in single trees."""
+    if score < 0.5 * WORST:
         return False
-    mine = mix64(seed + np.uint64(feature) * GOLDEN)
-    return mine > mix64(seed + np.uint64(best.feature) * GOLDEN)
+    return score > best.score or (score == best.score and wins_tie(seed, feature, best.feature))
 
 
 @kernel

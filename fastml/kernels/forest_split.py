@@ -19,11 +19,12 @@ from fastml.kernels.forest_score import (
     WORST,
     Split,
     add_row,
+    cut_score,
+    is_better,
     leaf_split,
     pair_score,
     slots_score,
     start_draws,
-    wins_tie,
 )
 from fastml.kernels.rng import draw
 
@@ -88,9 +89,7 @@ def squared_scores(cut_weights, cut_totals, n, added_weight, added_total, weight
         left_total = cut_totals[at] + added_total
         right_weight = weight - left_weight
         right_total = total - left_total
-        scores[at] = (
-            left_total * left_total * right_weight + right_total * right_total * left_weight
-        ) / (left_weight * right_weight)
+        scores[at] = cut_score(left_weight, left_total, right_weight, right_total, SQUARED)
 
 
 @kernel
@@ -188,11 +187,8 @@ def search_pairs(
                 if squared:
                     score = scores[at]
                 else:
-                    score = pair_score(left_weight, left_total, criterion)
-                    score += pair_score(right_weight, right_total, criterion)
-                    if not score >= best.score or score < 0.5 * WORST:
-                        continue
-                if score == best.score and not wins_tie(feature, best, seed):
+                    score = cut_score(left_weight, left_total, right_weight, right_total, criterion)
+                if not is_better(score, feature, best, seed):
                     continue
                 means = (left_total / left_weight, right_total / right_weight)
                 if rules[CONSTRAINED] and (
@@ -283,9 +279,7 @@ def search_slots(frame, codes, offsets, rules, state, features, rows, scratch, l
                         continue
                     score = slots_score(left, offsets, is_class, criterion)
                     score += slots_score(right, offsets, is_class, criterion)
-                    if not score >= best.score or score < 0.5 * WORST:
-                        continue
-                    if score == best.score and not wins_tie(feature, best, seed):
+                    if not is_better(score, feature, best, seed):
                         continue
                     if at + 1 < n_present:
                         threshold = between(codes, feature, code, occupied[at + 1])

@@ -18,7 +18,8 @@ from fastml._jit import kernel, parallel_kernel, prange
 from fastml.kernels.exact_split import BELOW, ROW, apart
 from fastml.kernels.node_split import EPSILON
 from fastml.kernels.presort import value_of
-from fastml.kernels.rng import GOLDEN, child_seed, mix64
+from fastml.kernels.rng import child_seed, wins_tie
+from fastml.kernels.tree_nodes import sum_of_quotients
 
 NEARLY = 1.0 - 1e-12
 """A product that falls short of this share of the best cannot win by its exact quotient."""
@@ -61,7 +62,7 @@ def split_score(previous, entry, s, t, a, b, n_left, n_right, limits, best):
         return best
     if a < limits.min_weight or b < limits.min_weight:
         return best
-    score = (s * s * b + t * t * a) / (a * b)
+    score = sum_of_quotients(s * s, a, t * t, b)
     return score if score > best and apart(previous, entry) else best
 
 
@@ -159,8 +160,7 @@ def choose_splits(first, last, scores, edges, tree):
             if best < 0 or score > scores[best, lane]:
                 best = f
             elif score == scores[best, lane]:
-                mine = mix64(seed + np.uint64(f) * GOLDEN)
-                if mine > mix64(seed + np.uint64(best) * GOLDEN):
+                if wins_tie(seed, f, best):
                     best = f
         if best < 0:
             continue

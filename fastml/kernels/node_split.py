@@ -15,7 +15,7 @@ from fastml.kernels.exact_split import ROW, scan_classes, scan_means, scan_outpu
 from fastml.kernels.exp import log64
 from fastml.kernels.median_split import scan_medians, weighted_median
 from fastml.kernels.presort import MISSING_KEY, value_of
-from fastml.kernels.rng import GOLDEN, draw, mix64
+from fastml.kernels.rng import column_seed, draw, random_cut, wins_tie
 from fastml.kernels.tree_nodes import POISSON, class_impurity
 
 EPSILON = 2.220446049250313e-16
@@ -219,7 +219,7 @@ def missing_sums(entries, m, missing_left, weights, n_classes, classes, values, 
 
 @kernel
 def search_column(
-    entries, column_seed, sign, categorical, rules, weights, total, limits, bounds, classes,
+    entries, own_seed, sign, categorical, rules, weights, total, limits, bounds, classes,
     values, places, several, ys, ws, found, scratch,
 ):  # fmt: skip
     """Best split of a column: found = (score, p, missing left, threshold, class of the order)."""
@@ -232,20 +232,15 @@ def search_column(
         grouped = np.empty(n, np.uint64)
         if rules.n_classes > 2:
             n_orders = rules.n_classes
-    coin = (column_seed & np.uint64(1)) != 0
+    coin = (own_seed & np.uint64(1)) != 0
     for order in range(n_orders):
         if categorical:
             k = order if n_orders > 1 else rules.n_classes - 1
             group_by_category(entries, m, k, classes, values, weights, grouped)
         first, last, cut = 1, m - 1, 0.0
         if rules.random and m > 0:
-            bits = mix64(column_seed + np.uint64(order) * GOLDEN) >> np.uint64(11)
-            share = np.float64(bits) * 1.1102230246251565e-16  # uniform on [0, 1)
-            low, high = value_of(grouped[0]), value_of(grouped[m - 1])
-            cut = np.float64(low) + share * (np.float64(high) - np.float64(low))
-            cut = np.float64(np.float32(cut))
-            if cut >= high:
-                cut = np.float64(low)
+            bits = column_seed(own_seed, order)
+            cut = random_cut(bits, value_of(grouped[0]), value_of(grouped[m - 1]))
             first = 1
             while first < m and np.float64(value_of(grouped[first])) <= cut:
                 first += 1
@@ -286,8 +281,7 @@ def choose(n_found, columns, found, seed):
         if best < 0 or found[j, 0] > found[best, 0]:
             best = j
         elif found[j, 0] == found[best, 0]:
-            mine = mix64(seed + np.uint64(columns[j]) * GOLDEN)
-            if mine > mix64(seed + np.uint64(columns[best]) * GOLDEN):
+            if wins_tie(seed, columns[j], columns[best]):
                 best = j
     return best
 
@@ -354,7 +348,7 @@ def split_node(
     for j in range(n_found):
         f = columns[j]
         search_column(
-            data.orders[f, start:end], mix64(seed + np.uint64(f) * GOLDEN), data.signs[f],
+            data.orders[f, start:end], column_seed(seed, f), data.signs[f],
             data.n_categories[f] > 0, rules, data.weights, total, limits, bounds, classes, values,
             places, several, ys, ws, found[j], scratch,
         )  # fmt: skip

@@ -35,9 +35,15 @@ def next_uint64(state):
 
 
 @kernel
+def unit_float(bits):
+    """In [0, 1), from the upper 53 of 64 bits."""
+    return np.float64(bits >> np.uint64(11)) * 1.1102230246251565e-16
+
+
+@kernel
 def next_float(state):
-    """Uniform on [0, 1), 53 bits."""
-    return np.float64(next_uint64(state) >> np.uint64(11)) * 1.1102230246251565e-16
+    """Uniform on [0, 1)."""
+    return unit_float(next_uint64(state))
 
 
 @kernel
@@ -87,7 +93,28 @@ def next_normal(state):
             return u * np.sqrt(-2.0 * np.log(s) / s)
 
 
+# Trees whose nodes draw on their own: a node's seed leads to those of its children and columns.
+
+
 @kernel
 def child_seed(seed, is_left):
-    """Of a node's children in a tree whose nodes draw on their own."""
     return mix64(seed * np.uint64(2) + np.uint64(1 if is_left else 0) + GOLDEN)
+
+
+@kernel
+def column_seed(seed, column):
+    return mix64(seed + np.uint64(column) * GOLDEN)
+
+
+@kernel
+def wins_tie(seed, column, other):
+    """Whether a column's split replaces an equally good one of another column."""
+    return column_seed(seed, column) > column_seed(seed, other)
+
+
+@kernel
+def random_cut(bits, low, high):
+    """A threshold between two values: a float32, as float64, low <= cut < high."""
+    low, high = np.float64(low), np.float64(high)
+    cut = np.float64(np.float32(low + unit_float(bits) * (high - low)))
+    return cut if cut < high else low

@@ -25,7 +25,7 @@ from fastml.kernels.node_split import (
     split_node,
 )  # fmt: skip
 from fastml.kernels.presort import sort_column
-from fastml.kernels.rng import GOLDEN, child_seed, mix64
+from fastml.kernels.rng import child_seed, column_seed
 from fastml.kernels.tree_nodes import CATEGORIES, ERROR, FEATURE, LEAF, MISSING_LEFT
 
 SEARCH = 0
@@ -211,7 +211,7 @@ def _task(
         limits[0], limits[1], limits[2] = rules.min_leaf, rules.min_weight, bounds[1, 0]
         f = columns[c]
         search_column(
-            data.orders[f, start:end], mix64(seeds[0] + np.uint64(f) * GOLDEN), data.signs[f],
+            data.orders[f, start:end], column_seed(seeds[0], f), data.signs[f],
             data.n_categories[f] > 0, rules, data.weights, total, limits, bounds[0], classes,
             values, places, several, ys, ws, found[c], np.empty((3, total.shape[0] + 1)),
         )  # fmt: skip

@@ -29,6 +29,13 @@ LN2 = 0.6931471805599453
 
 
 @kernel
+def sum_of_quotients(a, a_weight, b, b_weight):
+    """a / a_weight + b / b_weight by one division: of whole numbers it is rounded once, so that
+    equally good splits have equal scores."""
+    return (a * b_weight + b * a_weight) / (a_weight * b_weight)
+
+
+@kernel
 def node_depths(nodes, depths):
     """Depth of every node; the largest."""
     deepest = 0

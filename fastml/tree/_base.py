@@ -8,7 +8,7 @@ from numbers import Integral
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, MultiOutputMixin, _fit_context, clone
-from sklearn.utils import Bunch, check_random_state, metadata_routing
+from sklearn.utils import Bunch, metadata_routing
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import (
     _assert_all_finite_element_wise,
@@ -30,6 +30,7 @@ from fastml.tree._rules import (
     columns_drawn,
     least_rows,
     monotonic_signs,
+    seed_of,
 )
 
 
@@ -87,7 +88,6 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator, metaclass=ABCMeta):
             values = np.ascontiguousarray(y.T, dtype=np.float64)
         weights = self._weights(sample_weight, class_weights, X)
         options = self._options(X, weights, n_classes)
-        random_state = check_random_state(self.random_state)
         n_threads = effective_n_threads(self.n_jobs, X.size * 16.0)
         tree, _ = grow(
             presort(X, n_threads),
@@ -96,7 +96,7 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator, metaclass=ABCMeta):
             n_classes=n_classes,
             values=values,
             weights=weights,
-            seed=int(random_state.randint(0, 2**31 - 1)),
+            seed=seed_of(self.random_state),
             n_threads=n_threads,
         )
         if self.ccp_alpha > 0.0:

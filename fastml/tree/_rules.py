@@ -6,6 +6,7 @@ from math import ceil
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from fastml.kernels.tree_nodes import (
@@ -53,6 +54,11 @@ GROWTH_CONSTRAINTS: dict = {
     "monotonic_cst": ["array-like", None],
 }
 """Of the parameters that say how far a tree grows: single trees and forests have them."""
+
+
+def seed_of(random_state) -> int:
+    """What a tree makes of its ``random_state``."""
+    return int(check_random_state(random_state).randint(0, 2**31 - 1))
 
 
 def least_rows(min_samples_split, min_samples_leaf, n: int) -> tuple[int, int]:

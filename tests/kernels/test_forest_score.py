@@ -52,10 +52,10 @@ def test_ties_and_draws_are_those_of_single_trees():
     found = np.zeros((4, 5))
     for first in range(4):
         for second in range(4):
-            best = k.leaf_split()._replace(feature=first)
+            best = k.leaf_split()._replace(feature=first, score=1.0)
             columns = np.array([first, second])
             expected = columns[choose(2, columns, found, seed)] != first
-            assert k.wins_tie(second, best, seed) == expected
+            assert k.is_better(best.score, second, best, seed) == expected
     state, features = np.array([5], np.uint64), np.array([2, 0, 1], np.int32)
     assert k.start_draws(state, features) == seed
     assert state[0] == ~seed

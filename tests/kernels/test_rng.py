@@ -7,14 +7,19 @@ from scipy import stats
 
 from fastml._jit import jit_enabled
 from fastml.kernels.rng import (
+    child_seed,
+    column_seed,
     mix64,
     next_below,
     next_float,
     next_normal,
     next_uint64,
+    random_cut,
     sample_without_replacement,
     seed_stream,
     shuffle,
+    unit_float,
+    wins_tie,
 )
 
 N = 20_000 if jit_enabled() else 500
@@ -90,3 +95,27 @@ def test_samples_without_replacement_are_distinct_and_fair():
         assert sorted(pool) == list(range(6))
         counts[pool[:3]] += 1
     assert stats.chisquare(counts).pvalue > 1e-3
+
+
+@pytest.mark.small
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")  # with JIT off
+def test_seeds_of_a_tree():
+    seed = np.uint64(7)
+    seeds = [int(child_seed(seed, side)) for side in (False, True)]
+    seeds += [int(column_seed(seed, f)) for f in range(50)]
+    assert len(set(seeds)) == 52
+    assert column_seed(seed, 0) == mix64(seed)
+    won = [[wins_tie(seed, a, b) for b in range(9)] for a in range(9)]
+    assert sorted(np.sum(won, axis=1)) == list(range(9))  # an order, in which none beats itself
+
+
+@pytest.mark.small
+def test_random_cuts():
+    assert unit_float(np.uint64(0)) == 0.0
+    assert unit_float(np.uint64(2**64 - 1)) == 1.0 - 2.0**-53
+    low, high = np.float32(-1.5), np.float32(2.0)
+    assert random_cut(np.uint64(0), low, high) == low
+    assert random_cut(np.uint64(1 << 63), low, high) == 0.25
+    assert random_cut(np.uint64(2**64 - 1), low, high) == low  # rounds to high: not below it
+    close = np.nextafter(low, high)
+    assert random_cut(np.uint64(1 << 62), low, close) == low

@@ -17,6 +17,7 @@ from fastml.kernels.tree_nodes import (
     importances,
     mean_impurities,
     node_depths,
+    sum_of_quotients,
     sums_from_leaves,
     values_from_leaves,
 )
@@ -96,3 +97,10 @@ def test_a_single_leaf():
     importances(nodes, weights, out, gains)
     assert (samples[0], weights[0], values[0, 0], out[0]) == (4, 2.0, 7.0, 0.0)
     assert not gains.any()
+
+
+@pytest.mark.small
+def test_equal_sums_of_quotients_are_equal_numbers():
+    assert sum_of_quotients(1.0, 4.0, 3.0, 8.0) == 0.625
+    # 1/3 + 5/7 = 22/21 = 1/7 + 19/21, as differently as they are rounded on their own
+    assert sum_of_quotients(1.0, 3.0, 5.0, 7.0) == 22 / 21 == sum_of_quotients(1.0, 7.0, 19.0, 21.0)
