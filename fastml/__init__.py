@@ -5,33 +5,38 @@ and carry scikit-learn's names, so ``from fastml.cluster import KMeans`` replace
 ``from sklearn.cluster import KMeans``.
 
 How to read the code: find the estimator in its module; it validates, allocates, calls kernels and
-sets attributes. The loops are in the kernel files named beside it.
+sets attributes. Algorithms that several estimators share are in ``fastml/_engines``. All loops are
+in ``fastml/kernels``, one folder for each family:
 
-===============================================  =================  ================================
-estimators and functions                         wrapper            kernels
-===============================================  =================  ================================
-KMeans, MiniBatchKMeans, BisectingKMeans         cluster            lloyd, bounds, kmeans_plusplus
-KMedians, KMedoids, SphericalKMeans, SoftKMeans  cluster            medians, pam, lloyd, soft_means
-AgglomerativeClustering, linkage                 cluster            linkage, ward_chain, mst
-DBSCAN, BFR, choose_k                            cluster            dbscan, lloyd
-GaussianMixture                                  mixture            gaussian_mixture
-NearestNeighbors, KNeighbors*, LOF               neighbors          argkmin, kdtree, balltree, votes
-RadiusNeighbors*, graphs                         neighbors          radius, kdtree, balltree
-KernelDensity, KernelRegressor, -Classifier      neighbors          tiles, smoothing, density
-histogram_density, bandwidth_*                   density            density, binning_linear
-SVC, NuSVC, SVR, NuSVR, OneClassSVM              svm                smo, kernel_rows, kernel_sums
-LinearSVC, LinearSVR                             svm                coordinate_descent*, newton_*
-KernelLogisticRegression, KernelPerceptron       svm                gram, perceptron
-KernelRidge                                      kernel_ridge       gram, band_inverse
-DecisionTree*, ExtraTree*, prune_by_cv           tree               presort, *_split, tree_*
-HistGradientBoosting*                            ensemble           binning, hist*, boost_*
-GradientBoosting*                                ensemble           level_grow, boost_stage
-RandomForest*, ExtraTrees*                       ensemble           forest_*, tree_predict
-IsolationForest                                  ensemble           isolation
-AdaBoost*                                        ensemble           stump_*, reweight, boost_median
-pairwise_distances, pairwise_kernels             metrics.pairwise   metrics, pairwise, gram, bits
-silhouette_score, rand_score, ...                metrics.cluster    silhouette, contingency
-===============================================  =================  ================================
+==================  ============================================  ==========================
+module              what it holds                                 kernels
+==================  ============================================  ==========================
+cluster             KMeans, KMedoids, linkage, DBSCAN, choose_k   cluster, distances
+mixture             GaussianMixture                               mixture
+neighbors           nearest neighbours, LocalOutlierFactor        neighbors, distances
+neighbors, density  KernelDensity, KernelRegressor, bandwidths    density
+tree                DecisionTree*, ExtraTree*, prune_by_cv        tree
+ensemble            RandomForest*, ExtraTrees*, IsolationForest   forest, tree
+ensemble            HistGradientBoosting*                         hist, losses
+ensemble            GradientBoosting*, AdaBoost*                  boosting, losses, tree
+svm                 SVC, NuSVC, SVR, NuSVR, OneClassSVM           svm
+svm                 LinearSVC, LinearSVR                          linear
+linear_model        LinearRegression, Ridge, Lasso, ElasticNet    linear
+linear_model        Poisson, Huber, Quantile, SGDRegressor, ...   linear, losses
+losses              values and gradients of all losses            losses
+svm, kernel_ridge   KernelLogisticRegression, KernelRidge, ...    svm, distances, linalg
+linear_model        summary: errors, tests, checks                ·
+naive_bayes         GaussianNB, MultinomialNB, ComplementNB, ...  bayes
+discriminant_...    LinearDiscriminantAnalysis, Quadratic...      ·
+information         entropy, divergence, mutual information       ·
+optimize            descent methods, stopping rules, traces       ·
+metrics             distances, kernels, scores of clusterings     distances, scores
+metrics             bootstrap_metric, delong_test                 scores
+model_selection     bootstrap_validate, tests between models      (none)
+inspection          permutation_importance, partial_dependence    forest, tree
+==================  ============================================  ==========================
+
+The README has the same list for every single estimator.
 """
 
 from __future__ import annotations
@@ -44,11 +49,19 @@ __version__ = "0.1.0.dev0"
 _SUBMODULES = (
     "cluster",
     "density",
+    "discriminant_analysis",
     "ensemble",
+    "information",
+    "inspection",
     "kernel_ridge",
+    "linear_model",
+    "losses",
     "metrics",
     "mixture",
+    "model_selection",
+    "naive_bayes",
     "neighbors",
+    "optimize",
     "plot",
     "svm",
     "tree",

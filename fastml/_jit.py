@@ -4,7 +4,8 @@
     A serial function. All the work is in these.
 ``@parallel_kernel``
     A small driver, ``for c in prange(n_chunks): _chunk(c, ...)``, called from Python as
-    ``driver(*args, n_threads=n)``. It is compiled twice, lazily: a parallel and a serial twin.
+    ``driver(*args, n_threads=n)``. It is compiled once, lazily, for one thread and for many (see
+    `fastml._sharing`; without `SHARED_LOOPS` twice, a parallel and a serial twin).
 
 `kernel` takes ``fast_math=True`` for reductions that must be reassociated to vectorise (the flags
 are `FAST_MATH`, which keeps NaN and infinity meaningful), or ``fused=True`` for fused multiply-adds
@@ -14,18 +15,21 @@ The cache
     Numba stamps a compiled function with its *own* source file only, so an edited helper would be
     missed, and its shared index file loses entries (or mixes them up) when processes race. Here a
     compiled function is one file, named by a hash of its argument types and of the sources of its
-    module and of every kernel module that this one reaches by imports, in a folder named by what
-    else decides the machine code. Writing is atomic and unreadable files count as absent, so any
-    number of processes may share it.
+    module and of every kernel module that this one reaches by imports (read off the syntax tree; a
+    module that cannot be found is an error), in a folder named by what else decides the machine
+    code. Writing is atomic and unreadable files count as absent, so any
+    number of processes may share it. A folder that others can write to is not used.
 
 The gate
     Numba's ``workqueue`` layer aborts the process when two Python threads launch at once, and its
-    ``omp`` layer kills a forked child at its first launch. `ParallelKernel` runs the serial twin in
-    those cases; twins share the chunk functions, so the result is the same to the bit.
+    ``omp`` layer kills a forked child at its first launch, or lets it wait for ever if another
+    library had started OpenMP's threads. `ParallelKernel` runs the driver on the calling thread in
+    those cases; the code is the same, and so is the result to the bit.
 """
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import functools
 import hashlib
@@ -33,26 +37,40 @@ import os
 import pickle
 import platform
 import re
+import stat
 import sys
 import threading
+import time
 import types
 import uuid
+from collections.abc import Iterator
+from importlib.util import MAGIC_NUMBER
 from pathlib import Path
+from typing import NamedTuple
 
 import llvmlite
+import llvmlite.binding
 import numba
-import numba.np.ufunc.parallel as _numba_threads
 from numba import njit, prange
 
-from fastml import _linking
+from fastml import _linking, _sharing
+from fastml._prebuilt import levels
+
+try:
+    import fcntl
+except ImportError:  # Windows: processes may compile the same function at the same time
+    fcntl = None  # type: ignore[assignment]
 
 __all__ = ["FAST_MATH", "ParallelKernel", "jit_enabled", "kernel", "parallel_kernel", "prange"]
 
 FAST_MATH = frozenset({"nsz", "arcp", "contract", "afn", "reassoc"})
-"""Reassociation and contraction, never ``nnan`` or ``ninf``: NaN and infinity keep their sense."""
+"""Reassociation and contraction, but not ``nnan`` or ``ninf``: NaN and infinity stay valid."""
 
 REGISTRY: dict[str, object] = {}
 """``module.function`` → kernel, for every decorated function; `fastml.warmup` walks it."""
+
+FORKED_WITHOUT_EXEC = 0x40
+"""PF_FORKNOEXEC of Linux, among the flags in /proc/self/stat."""
 
 THREAD_SAFE_LAYERS = frozenset({"tbb", "omp"})
 
@@ -86,7 +104,8 @@ def _key(func) -> str:
     return f"{func.__module__}.{func.__qualname__}"
 
 
-def _compile(func, *, flags: frozenset[str] = frozenset(), parallel: bool):
+def _compile(func, *, flags: frozenset[str] = frozenset(), parallel: bool = False, driver=None):
+    """Numba's dispatcher of ``func``, with our cache; ``driver`` is what ``func`` was made of."""
     options = {
         "nogil": True,
         "error_model": "numpy",
@@ -98,9 +117,9 @@ def _compile(func, *, flags: frozenset[str] = frozenset(), parallel: bool):
     if _FileCache is None:
         return njit(**options, cache=_cache_root() is not None)(func)
     dispatcher = njit(**options, no_cfunc_wrapper=True)(func)
-    if _linking.adopt is not None:
-        _linking.adopt(dispatcher, parallel=parallel)
-    dispatcher._cache = _FileCache(func)
+    if _linking.adopt is not None and not parallel:
+        _linking.adopt(dispatcher)
+    dispatcher._cache = _FileCache(driver or func, shared=driver is not None)
     return dispatcher
 
 
@@ -115,30 +134,84 @@ def _renamed(func, name: str):
 # ---------------------------------------------------------------------------- the launch gate
 
 
-class ParallelKernel:
-    """A ``prange`` driver in a parallel and a serial compilation.
+SHARED_LOOPS = os.environ.get("FASTML_SHARED_LOOPS", "1") == "1"
+"""Whether drivers are compiled once, by `fastml._sharing`. Loops of kd-trees and trees then take up
+to twice as long, for a reason that is not known yet; but Numba's own two twins, as they are
+compiled now, are not equal to the bit in the sums of kernel densities."""
 
-    Call it with ``n_threads=``. One thread means the serial twin, and so does every situation in
-    which a parallel launch could bring the process down.
+
+class ParallelKernel:
+    """A ``prange`` driver. Call it with ``n_threads=``.
+
+    It runs on the calling thread if that is 1, and wherever a parallel launch could crash the
+    process.
     """
 
     def __init__(self, func):
         functools.update_wrapper(self, func)
         self.py_func = func
-        self.parallel = _compile(func, parallel=True)
-        self.serial = _compile(_renamed(func, func.__name__ + "__serial"), parallel=False)
+        self._kept = True
+        if jit_enabled():
+            _source_digest(_path(func))  # reads the file now, as `_FileCache` does
+
+    @functools.cached_property
+    def shared(self):
+        """The one compiled function, or None where Numba's own ``prange`` must serve."""
+        tree = None
+        possible = SHARED_LOOPS and _sharing.share is not None
+        if possible and _FileCache is not None and _linking.adopt is not None:
+            tree = _driver_tree(self.py_func)
+        if tree is None or not _linking.sound:
+            return None
+
+        def jit(function):
+            is_driver = function.__name__ == self.py_func.__name__
+            return self._settled(_compile(function, driver=self.py_func if is_driver else None))
+
+        try:
+            return _sharing.compiled(self.py_func, tree, jit)
+        except _sharing.NotOutlined:
+            return None
+
+    @functools.cached_property
+    def parallel(self):
+        """Numba's parallel function, if there is no shared one."""
+        return self._settled(_compile(self.py_func, parallel=True))
+
+    @functools.cached_property
+    def serial(self):
+        """The serial twin of that."""
+        return self._settled(_compile(_renamed(self.py_func, self.py_func.__name__ + "__serial")))
+
+    def _settled(self, dispatcher):
+        if not self._kept and hasattr(dispatcher, "_cache"):
+            dispatcher._cache.disable()
+        return dispatcher
+
+    def never_keep(self):
+        """Do not keep what is compiled on disk."""
+        self._kept = False
+
+    @property
+    def functions(self) -> dict[str, object]:
+        """What Python calls, by kind."""
+        if self.shared is not None:
+            return {"": self.shared}
+        return {" (parallel)": self.parallel, " (serial)": self.serial}
 
     def __call__(self, *args, n_threads: int):
-        if _compile_only.active and jit_enabled():
+        if not jit_enabled():
+            return self.py_func(*args)
+        if _compile_only.active and self.shared is None:
             signature = tuple(numba.typeof(arg) for arg in args)
             self.parallel.compile(signature)
             self.serial.compile(signature)
-        if n_threads == 1 or _gate.in_forked_child or not jit_enabled():
-            return self.serial(*args)
+        if n_threads == 1 or _gate.in_forked_child:
+            return self._run(False, 1, args)
         if threading_layer() in THREAD_SAFE_LAYERS:
             return self._launch(args, n_threads)
         if not _gate.lock.acquire(blocking=False):
-            return self.serial(*args)
+            return self._run(False, 1, args)
         try:
             return self._launch(args, n_threads)
         finally:
@@ -147,24 +220,88 @@ class ParallelKernel:
     def _launch(self, args, n_threads: int):
         mask = numba.get_num_threads()
         if n_threads >= mask:
-            return self.parallel(*args)
-        numba.set_num_threads(n_threads)
+            return self._run(True, mask, args)
         try:
-            return self.parallel(*args)
+            return self._run(True, n_threads, args)
         finally:
-            numba.set_num_threads(mask)
+            numba.set_num_threads(mask)  # a layer keeps in mind how many it was asked for
+
+    def _run(self, on_threads: bool, n_threads: int, args):
+        if self.shared is not None:
+            try:
+                return self.shared(_launcher() if on_threads else 0, n_threads, *args)
+            except _linking.NotSound:
+                self.shared = None
+        if not on_threads:
+            return self.serial(*args)
+        numba.set_num_threads(n_threads)
+        return self.parallel(*args)
+
+
+@functools.cache
+def _launcher() -> int:
+    return _sharing.launcher()
+
+
+def _path(func) -> Path:
+    return Path(func.__code__.co_filename)
+
+
+def _driver_tree(func) -> ast.FunctionDef | None:
+    """The driver's source, as it was when it was imported."""
+    if func.__closure__ is not None:
+        return None
+    return _source(_path(func)).drivers.get((func.__name__, func.__code__.co_firstlineno))
+
+
+def _launched(function, *args) -> bool:
+    """Run a parallel function unless that could crash the process; return whether it was run."""
+    if _gate.in_forked_child or not _gate.lock.acquire(blocking=False):
+        return False
+    try:
+        function(*args)
+    finally:
+        _gate.lock.release()
+    return True
 
 
 class _Gate:
-    """What the gate knows of this process."""
+    """State of the launch gate in this process."""
 
     def __init__(self):
-        self.lock = threading.Lock()
-        self.in_forked_child = False
+        self.lock = threading.RLock()  # a launch that must be compiled first may launch a probe
+        self.in_forked_child = _was_forked() and _openmp_is_loaded()
 
     def note_fork(self):
-        self.lock = threading.Lock()  # the parent's may be held by a thread that is not here
-        self.in_forked_child = self.in_forked_child or _numba_threads._is_initialized
+        self.lock = threading.RLock()  # the parent's may be held by a thread that is not here
+        if threading_layer() is not None or _openmp_is_loaded():
+            self.in_forked_child = True
+
+
+def _openmp_is_loaded() -> bool:
+    """Whether this process holds the OpenMP library that Numba would use.
+
+    If it does before Numba's own first launch, another library (LightGBM, say) has brought it and
+    may have started its threads: after a fork they are gone, and a launch would wait for them.
+    Renamed copies, as scikit-learn's wheel has one, are libraries with threads of their own.
+    """
+    try:
+        mapped = Path("/proc/self/maps").read_text()
+    except OSError:  # not Linux: unknown, so assume it
+        return True
+    return re.search(r"/(libgomp|libomp|libiomp5)\.so", mapped) is not None
+
+
+def _was_forked() -> bool:
+    """Whether this process is a copy of another, which may have begun before fastml was imported.
+
+    Linux keeps a mark of processes that have not started a program of their own since.
+    """
+    try:
+        fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+        return bool(int(fields[6]) & FORKED_WITHOUT_EXEC)
+    except (OSError, IndexError, ValueError):
+        return False
 
 
 _gate = _Gate()
@@ -174,12 +311,15 @@ if hasattr(os, "register_at_fork"):
 
 def threading_layer() -> str | None:
     """Numba's threading layer, or None before the first launch."""
-    return _numba_threads._threading_layer
+    try:
+        return numba.threading_layer()
+    except ValueError:  # no thread has been started yet
+        return None
 
 
 def numba_thread_mask() -> int:
     """Threads that Numba may use here, found without starting them."""
-    if _numba_threads._is_initialized:
+    if threading_layer() is not None:
         return numba.get_num_threads()
     return numba.config.NUMBA_NUM_THREADS
 
@@ -205,11 +345,12 @@ def compile_both_twins():
 
 
 class CacheStatistics:
-    """How many functions this process compiled and how many it loaded."""
+    """How many functions this process compiled and loaded; `prebuilt` ones count as loaded."""
 
     def __init__(self):
         self.compiled = 0
         self.loaded = 0
+        self.prebuilt = 0
 
 
 statistics = CacheStatistics()
@@ -236,35 +377,149 @@ def _flag(name: str) -> bool:
     return os.environ.get(name, "").lower() not in ("", "0", "false", "no")
 
 
-_OWN_SOURCES = [Path(name).read_text() for name in (__file__, _linking.__file__)]
+_OWN_SOURCES = [Path(name).read_text() for name in (__file__, _linking.__file__, _sharing.__file__)]
 
 
 @functools.cache
-def cache_folder() -> Path | None:
-    """The folder in use: named by Python, Numba, LLVM, this file and the compile settings."""
-    root = _cache_root()
-    if root is None:
-        return None
+def build() -> str:
+    """A digest of what decides machine code beside the kernels' sources and the CPU."""
     settings = (
         *_OWN_SOURCES,
         platform.python_implementation(),
-        sys.version_info[:3],
+        sys.version_info[:2],
+        MAGIC_NUMBER,  # of Python's bytecode, which Numba reads
         numba.__version__,
         llvmlite.__version__,
         numba.config.OPT,
         numba.config.BOUNDSCHECK,
         numba.config.DEBUGINFO_DEFAULT,
     )
-    return root / hashlib.sha256(repr(settings).encode()).hexdigest()[:16]
+    return hashlib.sha256(repr(settings).encode()).hexdigest()[:16]
+
+
+def target() -> tuple[str, ...]:
+    """The platform, the CPU and its instructions, as LLVM spells them, that code is made for."""
+    from numba.core.registry import cpu_target
+
+    return cpu_target.target_context.codegen().magic_tuple()
 
 
 @functools.cache
-def _source(path: Path) -> tuple[bytes, list[Path]]:
-    """Hash of a kernel file as it is when first asked for, and the kernel files that it imports."""
-    source = path.read_bytes() if path.exists() else b""
-    names = re.findall(rb"fastml\.kernels\.(\w+)", source)
-    imported = [_KERNEL_FOLDER / f"{name.decode()}.py" for name in dict.fromkeys(names)]
-    return path.name.encode() + hashlib.sha256(source).digest(), imported
+def prebuilt_shelves() -> tuple[levels.Shelf, ...]:
+    """Code of this build that came with the wheel and that this CPU can run, the best first."""
+    if _flag("FASTML_NO_PREBUILT"):
+        return ()
+    return levels.shelves(build(), llvmlite.binding.get_host_cpu_features())
+
+
+@functools.cache
+def cache_folder() -> Path | None:
+    """The folder in use, named by the build."""
+    root = _cache_root()
+    if root is None:
+        return None
+    folder = root / build()
+    if (why := _not_to_be_trusted(folder)) is None:
+        return folder
+    _say(f"fastml: the cache folder {why}; what it holds is not run, and compiled code is not kept")
+    return None
+
+
+def _not_to_be_trusted(folder: Path) -> str | None:
+    """Why what lies in ``folder`` may be someone else's code, or None.
+
+    Code loaded from there will be run, so that only this user (or root, who can do anything anyway)
+    may have written it. In a folder above it, others may write only if they cannot remove what is
+    not theirs (as in ``/tmp``).
+    """
+    if not hasattr(os, "getuid"):
+        return None
+    for place, shared in ((folder, False), (folder.parent, True)):
+        try:
+            status = place.stat()
+        except OSError:  # not there yet: it will be ours
+            continue
+        if status.st_uid not in (os.getuid(), 0):
+            return f"{place} belongs to another user"
+        if status.st_mode & 0o022 and not (shared and status.st_mode & stat.S_ISVTX):
+            return f"{place} can be written by others"
+    return None
+
+
+def _make_folder(folder: Path) -> None:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=_modes()[0], exist_ok=True)
+
+
+def _modes() -> tuple[int, int]:
+    """Modes of the cache's folders and files: private, but readable in a folder that was chosen.
+
+    A Docker image is built by root and run by others.
+    """
+    return (0o755, 0o644) if os.environ.get("FASTML_CACHE_DIR") else (0o700, 0o600)
+
+
+_KERNEL_FOLDER = Path(__file__).parent / "kernels"
+
+
+class _Source(NamedTuple):
+    """A source file as it was when first asked for."""
+
+    digest: bytes
+    imported: list[Path]  # the kernel files
+    drivers: dict[tuple[str, int], ast.FunctionDef]  # (name, first line) → `parallel_kernel`s
+
+
+@functools.cache
+def _source(path: Path) -> _Source:
+    source = path.read_bytes()
+    name = path.relative_to(_KERNEL_FOLDER) if _is_kernel_file(path) else path.name
+    tree = ast.parse(source, str(path))
+    return _Source(
+        str(name).encode() + hashlib.sha256(source).digest(),
+        _imported_kernels(tree, path),
+        dict(_drivers(tree)) if b"parallel_kernel" in source else {},
+    )
+
+
+def _drivers(tree: ast.Module) -> Iterator[tuple[tuple[str, int], ast.FunctionDef]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.decorator_list:
+            yield (node.name, node.decorator_list[0].lineno), node
+
+
+def _is_kernel_file(path: Path) -> bool:
+    return path.is_relative_to(_KERNEL_FOLDER)
+
+
+def _imported_kernels(tree: ast.Module, path: Path) -> list[Path]:
+    """Kernel files named by the import statements of a file, wherever they stand."""
+    names: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            if node.level:
+                raise ImportError(f"{path}, line {node.lineno}: kernels import by full name")
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+    below = [name.split(".")[2:] for name in names if f"{name}.".startswith("fastml.kernels.")]
+    return [file for parts in dict.fromkeys(map(tuple, below)) for file in _files_of(parts, path)]
+
+
+def _files_of(parts: tuple[str, ...], importer: Path) -> list[Path]:
+    """The file of ``fastml.kernels.<parts>``, of which the last may be a name inside the file.
+
+    Whoever imports a folder may use any file below it: then all of them are returned.
+    """
+    folder = _KERNEL_FOLDER
+    for part in parts:
+        if (file := folder / f"{part}.py").exists():
+            return [file]
+        folder = folder / part
+    if folder.is_dir():
+        return sorted(folder.rglob("*.py"))
+    wanted = ".".join(("fastml.kernels", *parts))
+    raise FileNotFoundError(f"no kernel file for {wanted!r}, which {importer} imports")
 
 
 @functools.cache
@@ -274,12 +529,10 @@ def _source_digest(path: Path) -> str:
     while to_read:
         path = to_read.pop()
         if path not in reached:
-            reached[path], imported = _source(path)
-            to_read += imported
-    return hashlib.sha256(b"".join(reached[path] for path in sorted(reached))).hexdigest()
-
-
-_KERNEL_FOLDER = Path(__file__).parent / "kernels"
+            reached[path] = _source(path)
+            to_read += reached[path].imported
+    digests = (reached[path].digest for path in sorted(reached))
+    return hashlib.sha256(b"".join(digests)).hexdigest()
 
 
 _notice_given = False
@@ -291,18 +544,48 @@ def _give_notice():
     if _notice_given:
         return
     _notice_given = True
-    if _flag("FASTML_QUIET"):
-        return
-    kept = "kept for next time" if cache_folder() else "FASTML_NO_CACHE is set: not kept"
-    sys.stderr.write(
+    kept = "kept for next time" if cache_folder() else "not kept"
+    _say(
         f"fastml: compiling for this machine ({kept}). "
-        "Run `python -m fastml warmup` to do it ahead of time; FASTML_QUIET=1 hides this line.\n"
+        "Run `python -m fastml warmup` to do it ahead of time; FASTML_QUIET=1 hides this line."
     )
-    sys.stderr.flush()
+
+
+def _say(line: str):
+    if not _flag("FASTML_QUIET"):
+        sys.stderr.write(line + "\n")
+        sys.stderr.flush()
+
+
+class _Lock:
+    """A file that one process at a time may hold; the system frees it where a process dies."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def acquire(self) -> bool:
+        """Wait for it, but not for ever: a process may have been halted."""
+        self.file = os.open(self.path, os.O_RDWR | os.O_CREAT, _modes()[1])
+        for _ in range(int(LONGEST_WAIT / WAIT)):
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return True
+            time.sleep(WAIT)
+        os.close(self.file)
+        return False
+
+    def release(self) -> None:
+        with contextlib.suppress(OSError):
+            self.path.unlink(missing_ok=True)
+        os.close(self.file)
+
+
+WAIT, LONGEST_WAIT = 0.02, 60.0
+"""Seconds between two looks at another process's lock, and in all."""
 
 
 def _make_file_cache():
-    """Our cache on top of Numba's private interface, or None if that has moved."""
+    """Our cache, built on Numba's private interface; None where that has changed."""
     try:
         from numba.core.caching import _Cache
         from numba.core.compiler import CompileResult
@@ -315,13 +598,15 @@ def _make_file_cache():
     class FileCache(_Cache):
         """One file per compiled function and argument types."""
 
-        def __init__(self, py_func):
-            self._name = f"{py_func.__module__.rpartition('.')[2]}.{py_func.__qualname__}"
-            # Now, as the module is imported: a file edited or upgraded while this process runs must
-            # not give its name to the code that was loaded before.
-            self._source = _source_digest(Path(py_func.__code__.co_filename))
+        def __init__(self, py_func, shared):
+            self._name = _key(py_func).removeprefix("fastml.kernels.")
+            self._shared = shared  # a driver: see `fastml._sharing`
+            # Hashed now, as the module is imported: if a file is edited or upgraded while this
+            # process runs, code that was loaded before must not be stored as the new file's.
+            self._source = _source_digest(_path(py_func))
             self._bytecode = hashlib.sha256(py_func.__code__.co_code).hexdigest()
             self._enabled = True
+            self._locks: dict[object, _Lock] = {}
 
         @property
         def cache_path(self):
@@ -338,46 +623,114 @@ def _make_file_cache():
                 for path in folder.glob(f"{self._name}-*.fml"):
                     path.unlink(missing_ok=True)
 
-        def _key_and_path(self, signature, codegen):
-            key = repr((self._name, signature, codegen.magic_tuple(), self._source, self._bytecode))
+        def _key_and_name(self, signature, target):
+            """``target``: what LLVM calls the platform, the CPU and its instructions."""
+            key = repr((self._name, signature, target, self._source, self._bytecode))
             digest = hashlib.sha256(key.encode()).hexdigest()[:24]
-            return key, cache_folder() / f"{self._name}-{digest}.fml"
+            return key, f"{self._name}-{digest}.fml"
 
         def load_overload(self, sig, target_context):
-            target_context.refresh()
-            result = None
-            if self._enabled and cache_folder() is not None:
-                key, path = self._key_and_path(sig, target_context.codegen())
-                # A missing, truncated or foreign file is the same thing: compile again.
+            folder = cache_folder()
+            if self._enabled:
+                found = self._load_own(sig, target_context)
+                if found is None:
+                    found = self._load_prebuilt(sig, target_context)
+                if found is not None:
+                    statistics.loaded += 1
+                    return found
+            _give_notice()
+            if folder is not None:
+                with contextlib.suppress(OSError):
+                    _make_folder(folder)
+            _linking.prove(self._shared, folder, _launched)
+            if self._shared and not _linking.sound:
+                raise _linking.NotSound
+            return self._from_another_process(sig, target_context)
+
+        def _from_another_process(self, sig, target_context):
+            """What another process is compiling just now, or None: then others wait for us."""
+            if fcntl is None or not self._enabled or (folder := cache_folder()) is None:
+                return None
+            with contextlib.suppress(OSError):
+                _, name = self._key_and_name(sig, target_context.codegen().magic_tuple())
+                lock = _Lock((folder / name).with_suffix(".lock"))
+                if not lock.acquire():
+                    return None
+                if (found := self._load_own(sig, target_context)) is not None:
+                    lock.release()
+                    statistics.loaded += 1
+                    return found
+                self._locks[sig] = lock
+
+        def release(self, sig):
+            """Called when the compilation of ``sig`` has ended, well or not."""
+            if (lock := self._locks.pop(sig, None)) is not None:
+                lock.release()
+
+        def _load_own(self, sig, target_context):
+            """From the user's cache: code for this very CPU."""
+            if (folder := cache_folder()) is None:
+                return None
+            # Whatever goes wrong (no file, a damaged file, another Numba): compile again.
+            with contextlib.suppress(Exception):
+                target_context.refresh()
+                key, name = self._key_and_name(sig, target_context.codegen().magic_tuple())
+                if (folder / name).exists():
+                    return self._rebuilt(key, (folder / name).read_bytes(), target_context)
+                for path in folder.glob(f"{self._name}-*.fml"):
+                    found = self._rebuilt(key, path.read_bytes(), target_context)
+                    if found is not None:
+                        return found
+
+        def _load_prebuilt(self, sig, target_context):
+            """From the wheel: code for a level that this CPU is above."""
+            for shelf in prebuilt_shelves():
                 with contextlib.suppress(Exception):
-                    stored_key, digest, payload = pickle.loads(path.read_bytes())
-                    if stored_key == key and digest == hashlib.sha256(payload).digest():
-                        result = CompileResult._rebuild(target_context, *pickle.loads(payload))
-            if result is None:
-                _give_notice()
-            else:
-                statistics.loaded += 1
-            return result
+                    target_context.refresh()
+                    platform_name, *_ = target_context.codegen().magic_tuple()
+                    target = (platform_name, shelf.level.cpu, shelf.level.features)
+                    key, name = self._key_and_name(sig, target)
+                    others = [n for n in shelf.digests if n.startswith(f"{self._name}-")]
+                    for each in [name] if name in others else others:
+                        if (content := shelf.read(each)) is not None:
+                            found = self._rebuilt(key, content, target_context)
+                            if found is not None:
+                                statistics.prebuilt += 1
+                                return found
+
+        def _rebuilt(self, key, content, target_context):
+            """What a file holds, if that is what ``key`` asks for, or serves as well."""
+            with contextlib.suppress(Exception):
+                stored, digest, payload = pickle.loads(content)
+                fits = stored == key or _linking.serves(stored, key)
+                if fits and digest == hashlib.sha256(payload).digest():
+                    return CompileResult._rebuild(target_context, *pickle.loads(payload))
 
         def save_overload(self, sig, data):
             statistics.compiled += 1
             if not self._enabled or cache_folder() is None:
                 return
-            if data.library.has_dynamic_globals or data.lifted:
-                return
-            key, path = self._key_and_path(sig, data.codegen)
+            # Folder not writable, disk full, or another Numba: the function stays in memory only.
+            with contextlib.suppress(Exception):
+                if not (data.library.has_dynamic_globals or data.lifted):
+                    self._store(sig, data)
+
+        def _store(self, sig, data):
+            key, name = self._key_and_name(sig, data.codegen.magic_tuple())
+            path = cache_folder() / name
             payload = dumps(data._reduce())
             entry = pickle.dumps((key, hashlib.sha256(payload).digest(), payload))
             part = path.with_suffix(f".{uuid.uuid4().hex[:12]}.part")
             try:
-                path.parent.mkdir(parents=True, exist_ok=True)
+                _make_folder(path.parent)
+                part.touch(_modes()[1])
                 part.write_bytes(entry)
                 os.replace(part, path)
-            except OSError:  # not writable or full: stay in memory
-                with contextlib.suppress(OSError):
-                    part.unlink(missing_ok=True)
+            except OSError:
+                part.unlink(missing_ok=True)
+                raise
 
-    return FileCache
+    return None if FileCache.__abstractmethods__ else FileCache
 
 
 _FileCache = _make_file_cache()

@@ -2,43 +2,72 @@
 
 Numba optimises a function and makes machine code of it when it is first *seen*, links it into its
 caller, optimises the whole again, and so on up: a helper five calls deep goes through LLVM six
-times, and the body of a `prange` three times more for Numba's own wrappers. None of these results
-is ever run. Here jitted code sees, in the place of a kernel, its *inner twin*, which stays LLVM IR
-without Python wrappers until the outermost function, the one that Python calls, links and optimises
-everything at once. A third of the wait on an empty cache goes away with it.
+times. None of these results is ever run. Here jitted code sees, in the place of a kernel, its
+*inner twin*, which stays LLVM IR without Python wrappers until the outermost function, the one that
+Python calls, links and optimises everything at once; Numba's own helpers (`np.empty` and the like)
+are treated alike while a kernel compiles. A third of the wait on an empty cache goes away with it.
 
 The types of built-in operations are looked up once as well: for every ``a[i]`` or ``a + b`` Numba
 tries all implementations that it knows in turn, dozens of them, and does so again for the same
-types at the next place. That is another tenth.
+types at the next place. That is another tenth. Python's garbage collector, which looks through the
+compiler's many objects again and again and finds next to nothing, waits until the end: a seventh.
 
-This leans on Numba's insides. Where they have moved, `adopt` is None and kernels are Numba's
-ordinary functions: slower to compile, equal otherwise.
+All this, and `fastml._sharing`, depends on Numba's internals, which may change. So before the first
+kernel is compiled with a new cache folder, `prove` compiles a small function of each kind and runs
+it. On any error, or a wrong result, `sound` becomes False and kernels are Numba's ordinary
+functions from then on: slower to compile, equal otherwise. Where Numba lacks a name that is used
+here, `adopt` is None at once.
 """
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import gc
+import re
 import types as python_types
+from collections.abc import Callable
+from pathlib import Path
+
+sound = True
+"""Whether kernels are linked: True until `prove` has found otherwise."""
+
+
+NUMBAS_OWN = ("numba.np.", "numba.cpython.")
+"""Modules whose functions only jitted code calls."""
+
+
+class NotSound(Exception):
+    """`prove` has just found that a driver cannot be compiled in our way."""
 
 
 def _make_adopt():
-    try:
-        from numba.core import types
-        from numba.core.codegen import JITCodeLibrary
-        from numba.core.compiler import CompilerBase, DefaultPassBuilder
-        from numba.core.compiler_lock import global_compiler_lock
-        from numba.core.compiler_machinery import PassManager, register_pass
-        from numba.core.registry import CPUDispatcher
-        from numba.core.targetconfig import ConfigStack
-        from numba.core.typed_passes import NativeLowering, NativeParforLowering
+    """`adopt`, tried on functions that are never compiled; None if Numba has no place for it."""
+    from numba import njit
 
-        JITCodeLibrary._get_module_for_linking, CPUDispatcher._numba_type_  # noqa: B018
-        resolve = types.Function.get_call_type
-    except (ImportError, AttributeError):
+    try:
+        adopt = _define_adopt()
+        adopt(njit(lambda x: x))
+        return adopt
+    except Exception:
         return None
 
+
+def _define_adopt():
+    from numba.core import sigutils, types
+    from numba.core.codegen import JITCodeLibrary
+    from numba.core.compiler import CompilerBase, DefaultPassBuilder
+    from numba.core.compiler_lock import global_compiler_lock
+    from numba.core.compiler_machinery import PassManager, register_pass
+    from numba.core.registry import CPUDispatcher
+    from numba.core.targetconfig import ConfigStack
+    from numba.core.typed_passes import NativeLowering
+
+    numbas_type = CPUDispatcher._numba_type_
+    resolve = types.Function.get_call_type
+
     class NoAddresses:
-        """The codegen as a linked library shows it: there is no place to write an environment."""
+        """The codegen of a linked library, which has no address to write an environment to."""
 
         def __init__(self, codegen):
             self._codegen = codegen
@@ -78,46 +107,26 @@ def _make_adopt():
             state.library = LinkedLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
             return super().run_pass(state)
 
-    @register_pass(mutates_CFG=True, analysis_only=False)
-    class DriverLowering(NativeParforLowering):
-        """The loop's body and Numba's two wrappers of it are linked; the driver is compiled."""
-
-        _name = "fastml_driver_lowering"
-
-        def run_pass(self, state):
-            codegen = state.targetctx.codegen()
-            state.library = codegen.create_library(state.func_id.func_qualname)
-            state.library.enable_object_caching()
-            with linking_all_libraries_of(codegen):
-                return super().run_pass(state)
-
-    @contextlib.contextmanager
-    def linking_all_libraries_of(codegen):
-        """Whatever Numba compiles within is linked only; its compiler lock is held meanwhile."""
-        codegen._library_class = LinkedLibrary
-        try:
-            yield
-        finally:
-            del codegen._library_class  # the class's own shows again
-
-    def compiler_with(lowering):
-        (numbas,) = lowering.__bases__
-
-        class KernelCompiler(CompilerBase):
-            def define_pipelines(self):
-                numba = DefaultPassBuilder.define_nopython_pipeline(self.state)
-                ours = PassManager(numba.pipeline_name)
-                for step, description in numba.passes:
-                    ours.add_pass(lowering if step is numbas else step, description)
-                ours.finalize()
-                return [ours]
-
-        return KernelCompiler
-
-    InnerCompiler, DriverCompiler = compiler_with(InnerLowering), compiler_with(DriverLowering)
+    class InnerCompiler(CompilerBase):
+        def define_pipelines(self):
+            numba = DefaultPassBuilder.define_nopython_pipeline(self.state)
+            ours = PassManager(numba.pipeline_name)
+            if not sound:
+                return [numba]
+            for step, description in numba.passes:
+                ours.add_pass(InnerLowering if step is NativeLowering else step, description)
+            ours.finalize()
+            return [ours]
 
     class InnerDispatcher(CPUDispatcher):
-        """Seen by jitted code only: Python must find nothing to call."""
+        """Called by jitted code only: Python has no entry point to it, and no cache or clock."""
+
+        def compile(self, sig):
+            args, return_type = sigutils.normalize_signature(sig)
+            with global_compiler_lock, self._compiling_counter:
+                if args not in self.overloads:
+                    self.add_overload(self._compiler.compile(args, return_type))
+                return self.overloads[args].entry_point
 
         def add_overload(self, cres):
             self.overloads[tuple(cres.signature.args)] = cres
@@ -126,6 +135,8 @@ def _make_adopt():
 
     def resolve_once(function, context, args, kws):
         """`Function.get_call_type`, which also notes the implementation that it chose."""
+        if not sound:
+            return resolve(function, context, args, kws)
         flags = ConfigStack.top_or_none()
         options = None if flags is None else flags.summary()
         key = id(function), tuple(args), tuple(kws.items()) if kws else (), options
@@ -138,26 +149,40 @@ def _make_adopt():
         known[key] = function, signature, function._impl_keys[signature.args]
         return signature
 
-    class RememberingDispatcher(CPUDispatcher):
-        """While it compiles, built-in operations are resolved once."""
+    lower = NativeLowering.run_pass
 
-        def compile(self, sig):
-            with global_compiler_lock:
-                if types.Function.get_call_type is resolve_once:
-                    return super().compile(sig)
-                types.Function.get_call_type = resolve_once
-                try:
-                    return super().compile(sig)
-                finally:
-                    del types.Function.get_call_type  # the inherited one shows again
+    def lower_numbas(self, state):
+        """`NativeLowering.run_pass`, which only links what is Numba's own."""
+        if sound and state.library is None and state.func_id.modname.startswith(NUMBAS_OWN):
+            state.flags.no_cpython_wrapper = state.flags.no_cfunc_wrapper = True
+            state.library = LinkedLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        return lower(self, state)
 
-    class KernelDispatcher(RememberingDispatcher):
-        """Python's view of a kernel."""
+    @contextlib.contextmanager
+    def our_way():
+        """While the outermost kernel compiles; Numba's lock is held."""
+        if types.Function.get_call_type is resolve_once:
+            yield
+            return
+        collecting = gc.isenabled()
+        gc.disable()
+        types.Function.get_call_type, NativeLowering.run_pass = resolve_once, lower_numbas
+        try:
+            yield
+        finally:
+            del types.Function.get_call_type, NativeLowering.run_pass  # the inherited ones are back
+            if collecting:
+                gc.enable()
+
+    class KernelDispatcher(CPUDispatcher):
+        """A kernel as Python calls it."""
 
         inner: InnerDispatcher | None = None
 
         @property
         def _numba_type_(self):
+            if not sound:
+                return numbas_type.__get__(self)
             if self.inner is None:
                 options = {
                     **self.targetoptions,
@@ -169,17 +194,55 @@ def _make_adopt():
                 )
             return types.Dispatcher(self.inner)
 
-    def adopt(dispatcher, *, parallel: bool):
+        def compile(self, sig):
+            with global_compiler_lock, our_way():
+                args, _ = sigutils.normalize_signature(sig)
+                for others, compiled in tuple(self.overloads.items()):
+                    if others != args and serves(repr(others), repr(args)):
+                        return self._take(args, compiled)
+                try:
+                    entry = super().compile(sig)
+                finally:
+                    if hasattr(self._cache, "release"):  # others may wait for it
+                        self._cache.release(sig)
+                if args not in self.overloads:  # the cache had code that serves as well
+                    (*_, last) = self.overloads.values()
+                    return self._take(args, last)
+                return entry
+
+        def _take(self, args, compiled):
+            """Use code that was compiled for read-only arrays; those at hand may be writable."""
+            if args not in self.overloads:
+                self._insert([each._code for each in args], compiled.entry_point, False)
+                self.overloads[args] = compiled
+            return compiled.entry_point
+
+    def adopt(dispatcher):
         """Make Numba's ``dispatcher`` link what it calls."""
-        if parallel:
-            dispatcher._compiler.pipeline_class = DriverCompiler
-        dispatcher.__class__ = RememberingDispatcher if parallel else KernelDispatcher
+        dispatcher._compiler  # noqa: B018
+        dispatcher.__class__ = KernelDispatcher
 
     return adopt
 
 
+READ_ONLY = re.compile(r"(readonly )?array\(|(?<='[CFA]', )(True|False)(?=, aligned)")
+"""Where the text of a type says whether an array is read-only."""
+
+
+def serves(compiled: str, wanted: str) -> bool:
+    """Whether code for the ``compiled`` types does for the ``wanted`` ones, both as texts.
+
+    They may differ in arrays that are read-only in the former: what only reads an array does not
+    care whether it could write, and the machine code is the same.
+    """
+    if READ_ONLY.sub("", compiled) != READ_ONLY.sub("", wanted):
+        return False
+    pairs = zip(READ_ONLY.finditer(compiled), READ_ONLY.finditer(wanted), strict=True)
+    return all(a.group() in (b.group(), "True", "readonly array(") for a, b in pairs)
+
+
 def copy_of(function):
-    """Another function of the same code: Numba tells a recursive call by the function object."""
+    """Another function of the same code: Numba recognises recursion by the function object."""
     return python_types.FunctionType(
         function.__code__,
         function.__globals__,
@@ -190,3 +253,81 @@ def copy_of(function):
 
 
 adopt = _make_adopt()
+
+
+# ---------------------------------------------------------------------------- the proof
+
+_looked_at: set[bool] = set()
+"""The kinds of functions, parallel or not, that were proven here or earlier."""
+
+
+def prove(shared: bool, folder: Path | None, launch: Callable[..., bool]) -> None:
+    """Find out whether our way works, once for a cache folder, before a function is compiled.
+
+    ``shared``: for drivers that run on many threads. ``launch(function, *args)`` runs one and
+    returns True, or False if it may not be run now. A file in ``folder`` records what was proven;
+    without a folder, or if nothing can be written there, every process tries anew.
+    """
+    global sound
+    if shared in _looked_at or adopt is None or not sound:
+        return
+    _looked_at.add(shared)
+    marker = folder and folder / ("linking-proven-" + ("parallel" if shared else "serial"))
+    if marker is not None and marker.exists():
+        return
+    try:
+        run = _probe(shared, launch)
+    except Exception:  # any error means that this Numba works differently
+        sound = False
+        return
+    if run and marker is not None:
+        with contextlib.suppress(OSError):
+            marker.touch()
+
+
+PROBE = """
+def driver(values, out):
+    for i in prange(values.shape[0]):
+        out[i] = outer(i, values)
+"""
+
+
+def _probe(shared: bool, launch: Callable[..., bool]) -> bool:
+    """Compile and run a helper inside a helper inside a driver; True if it could be run."""
+    import numpy as np
+    from numba import get_num_threads, njit, prange
+
+    from fastml import _sharing
+
+    def linked(function):
+        dispatcher = njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function)
+        adopt(dispatcher)
+        return dispatcher
+
+    @linked
+    def inner(x):
+        return 2.5 * x + 1.0
+
+    @linked
+    def outer(i, values):
+        return inner(values[i]) - i
+
+    scope = {"prange": prange, "outer": outer}
+    exec(PROBE, scope)
+    values = np.arange(9.0)
+    expected = [2.5 * value + 1.0 - i for i, value in enumerate(values.tolist())]
+
+    def check(function, *args):
+        out = np.zeros(9)
+        function(*args, values, out)
+        if out.tolist() != expected:
+            raise ArithmeticError(f"{out.tolist()} instead of {expected}")
+
+    if not shared:
+        check(linked(scope["driver"]))
+        return True
+    (tree,) = ast.parse(PROBE).body
+    assert isinstance(tree, ast.FunctionDef)
+    compiled = _sharing.compiled(scope["driver"], tree, linked)
+    check(compiled, 0, 1)
+    return launch(lambda: check(compiled, _sharing.launcher(), get_num_threads()))

@@ -13,8 +13,12 @@ import contextvars
 import functools
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 OPERATIONS_PER_THREAD = 1 << 18
 """A further thread must have this many multiply-adds to do (about 0.1 ms) to be worth its start."""
@@ -55,6 +59,43 @@ def thread_limit(n: int) -> Iterator[None]:
         _context_limit.reset(token)
 
 
+Result = TypeVar("Result")
+
+
+def interruptible(
+    function: Callable[..., Result], *arguments, stop: NDArray | None = None, **options
+) -> Result:
+    """``function(*arguments, **options)`` on a thread of its own, so that Ctrl-C is seen meanwhile.
+
+    For long calls that release the GIL. ``stop`` is an array that the function watches: Ctrl-C
+    writes 1 to it and waits for the function. Without it (LAPACK) the call runs to its end unseen.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return function(*arguments, **options)
+    outcome: list = []
+
+    def work():
+        try:
+            outcome.append((function(*arguments, **options), None))
+        except BaseException as error:
+            outcome.append((None, error))
+
+    worker = threading.Thread(target=contextvars.copy_context().run, args=(work,), daemon=True)
+    worker.start()
+    try:
+        while worker.is_alive():
+            worker.join(0.1)
+    except BaseException:
+        if stop is not None:
+            stop[0] = 1
+            worker.join()
+        raise
+    found, error = outcome[0]
+    if error is not None:
+        raise error
+    return found
+
+
 def _check_count(n: int) -> int:
     if isinstance(n, bool) or not hasattr(n, "__index__"):
         raise TypeError(f"the number of threads must be an int, got {n!r}")
@@ -64,7 +105,7 @@ def _check_count(n: int) -> int:
 
 
 def effective_n_threads(n_jobs: int | None, work: float | None = None) -> int:
-    """Threads to use for ``n_jobs`` on ``work`` multiply-adds (None: plenty).
+    """Threads to use for ``n_jobs`` on ``work`` multiply-adds (None: enough for all).
 
     ``None`` and ``-1`` mean all cores that this process may use, ``-2`` all but one, and so on.
     """
@@ -191,7 +232,7 @@ def _blas_controller():
 
 @contextlib.contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """Hold BLAS to one thread: around kernels that call it per tile, serial twins included.
+    """Limit BLAS to one thread: around kernels that call it per tile, serial twins included.
 
     GEMM on one thread gives the same bits however many of our threads call it.
     """

@@ -6,10 +6,13 @@ kernels need on top: one memory layout, two float types, read-only views.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+Value = TypeVar("Value")
 
 FLOATS = (np.float64, np.float32)
 """What `validate_data(dtype=FLOATS)` should keep; everything else becomes float64."""
@@ -27,14 +30,97 @@ def kernel_view(array: NDArray, dtype=None) -> NDArray:
     return view
 
 
+def check_indices(X) -> None:
+    """Raise a ValueError if a sparse matrix has positions or indices outside of it.
+
+    SciPy does not check them, and reads and writes by them, as kernels do.
+    """
+    if X.format in ("csr", "csc", "bsr"):
+        n_lines, n_across = X.shape if X.format != "csc" else X.shape[::-1]
+        if X.format == "bsr":
+            n_lines, n_across = n_lines // X.blocksize[0], n_across // X.blocksize[1]
+        indptr, indices = np.asarray(X.indptr), np.asarray(X.indices)
+        if (
+            indptr.shape[0] != n_lines + 1
+            or indptr[0] != 0
+            or indptr[-1] > min(indices.shape[0], X.data.shape[0])
+            or (indptr[1:] < indptr[:-1]).any()
+        ):
+            raise ValueError("sparse X is damaged: its indptr does not ascend from 0 to its size")
+        pairs = [(indices[: indptr[-1]], n_across, "row" if X.format == "csc" else "column")]
+    elif X.format == "coo":
+        pairs = [(X.row, X.shape[0], "row"), (X.col, X.shape[1], "column")]
+    else:
+        return
+    for indices, size, what in pairs:
+        if indices.shape[0] and not (indices.min() >= 0 and indices.max() < size):
+            wrong = indices.min() if indices.min() < 0 else indices.max()
+            raise ValueError(
+                f"sparse X is damaged: it has {size} {what}s, and a value in {what} {wrong}"
+            )
+
+
+def validate_data(estimator, /, X="no_validation", *arguments, **checks):
+    """scikit-learn's, after `check_indices`."""
+    from sklearn.utils.validation import validate_data as validate
+
+    _check_if_sparse(X)
+    return validate(estimator, X, *arguments, **checks)
+
+
+def check_array(array, *arguments, **checks):
+    """scikit-learn's, after `check_indices`."""
+    from sklearn.utils.validation import check_array as check
+
+    _check_if_sparse(array)
+    return check(array, *arguments, **checks)
+
+
+def check_X_y(X, y, **checks):
+    """scikit-learn's, after `check_indices`."""
+    from sklearn.utils.validation import check_X_y as check
+
+    _check_if_sparse(X)
+    return check(X, y, **checks)
+
+
+def refuse_text(X) -> None:
+    """Refuse arrays of text, as scikit-learn's ``dtype="numeric"`` does."""
+    if isinstance(X, list | tuple | np.ndarray) and np.asarray(X).dtype.kind in "USV":
+        raise ValueError(
+            "dtype='numeric' is not compatible with arrays of bytes/strings. Convert your data to "
+            "numeric values explicitly instead."
+        )
+
+
+def _check_if_sparse(X) -> None:
+    from scipy.sparse import issparse
+
+    if issparse(X) and X.ndim == 2:
+        check_indices(X)
+
+
 def check_weights(sample_weight: ArrayLike | None, X: NDArray, *, dtype=None) -> NDArray:
     """Sample weights as a float array of ``len(X)``: finite, non-negative, not all zero."""
-    from sklearn.utils.validation import _check_sample_weight
+    from fastml._sklearn import check_sample_weight
 
-    weights = _check_sample_weight(sample_weight, X, dtype=dtype, ensure_non_negative=True)
+    weights = check_sample_weight(sample_weight, X, dtype=dtype, ensure_non_negative=True)
     if weights.shape[0] and not weights.any():
         raise ValueError("sample_weight must hold at least one positive weight, got only zeros")
     return weights
+
+
+def check_fitted(estimator: object, name: str, value: object, shape: tuple[int, ...]) -> None:
+    """Raise a ValueError unless a fitted array still has the shape by which kernels read it.
+
+    Users may set attributes, and pickled state may have been changed.
+    """
+    found = getattr(value, "shape", None)
+    if found != shape:
+        raise ValueError(
+            f"{name} of {type(estimator).__name__} was altered: it must be an array of shape "
+            f"{shape}, got {type(value).__name__ if found is None else found}"
+        )
 
 
 def check_choice(name: str, value: object, allowed: Iterable) -> None:
@@ -43,3 +129,11 @@ def check_choice(name: str, value: object, allowed: Iterable) -> None:
     if value not in allowed:
         listed = ", ".join(repr(a) for a in allowed)
         raise ValueError(f"{name} must be one of {listed}; got {value!r}")
+
+
+def lookup(table: Mapping[str, Value], name: object, parameter: str) -> Value:
+    """``table[name]``, or a ValueError that names the parameter and what it may be."""
+    if isinstance(name, str) and name in table:
+        return table[name]
+    allowed = ", ".join(repr(key) for key in sorted(table))
+    raise ValueError(f"unknown {parameter} {name!r}; it must be one of {allowed}")

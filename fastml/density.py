@@ -12,9 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fastml._registry import SMOOTHING_KERNELS, lookup
-from fastml._validation import check_weights
-from fastml.neighbors._bandwidth import (
+from fastml._engines.smoothing.bandwidth import (
     effective_size,
     reference_bandwidth,
     refuse_constant_features,
@@ -22,6 +20,9 @@ from fastml.neighbors._bandwidth import (
     silverman_factor,
     spread,
 )
+from fastml._engines.smoothing.names import SMOOTHING_KERNELS
+from fastml._progress import current_steps
+from fastml._validation import check_weights, lookup
 
 __all__ = [
     "HistogramDensity",
@@ -219,8 +220,7 @@ def bandwidth_loo(
     >>> bandwidth_loo(x, [0.01, 0.3, 5.0])
     0.3
     """
-    from fastml.neighbors._kde import leave_one_out
-    from fastml.neighbors._smoother import Smoother
+    from fastml._engines.smoothing.smoother import Smoother, leave_one_out
 
     X, weights = _check(X, sample_weight)
     lookup(SMOOTHING_KERNELS, kernel, "kernel")
@@ -268,8 +268,7 @@ def bandwidth_lscv(
     >>> bandwidth_lscv(x, [0.01, 0.3, 5.0])
     0.3
     """
-    from fastml.neighbors._kde import leave_one_out
-    from fastml.neighbors._smoother import Smoother
+    from fastml._engines.smoothing.smoother import Smoother, leave_one_out
 
     X, weights = _check(X, sample_weight)
     lookup(SMOOTHING_KERNELS, kernel, "kernel")
@@ -282,7 +281,7 @@ def bandwidth_lscv(
     if kernel == "gaussian":
         square = gaussian_square
     else:
-        from fastml.neighbors._self_convolution import SquaredDensity
+        from fastml._engines.smoothing.self_convolution import SquaredDensity
 
         square = SquaredDensity(X, weights, kernel, n_jobs)
 
@@ -293,7 +292,29 @@ def bandwidth_lscv(
     return _choose(loss, X, weights, candidates)
 
 
+class _EndedByCallback(Exception):
+    """A callback of the fit around the search has seen enough."""
+
+
 def _choose(loss, X, weights, candidates):
+    """The bandwidth of the least loss; of those tried so far if a callback ends the search."""
+    tried: dict[float, float] = {}
+    steps = current_steps()
+
+    def told(h):
+        step = steps.begin(f"bandwidth {h:.4g}")
+        tried[h] = loss(h)
+        if step.end():
+            raise _EndedByCallback
+        return tried[h]
+
+    try:
+        return _least(told, X, weights, candidates)
+    except _EndedByCallback:
+        return min(tried, key=tried.__getitem__)
+
+
+def _least(loss, X, weights, candidates):
     if X.shape[0] < 2:
         raise ValueError("leaving one out needs at least 2 rows of positive weight, got 1")
     if candidates is None:

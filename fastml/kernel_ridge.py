@@ -6,11 +6,14 @@ import warnings
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
-from fastml._gram import KERNELS, check_square, gram
+from fastml._engines.gram.matrix import KERNELS, check_square, gram
+from fastml._engines.optimise import AT_ONCE, cholesky_solve
+from fastml._sklearn import Interval, StrOptions, fit_context
+from fastml._threads import interruptible
+from fastml._validation import validate_data
 
 __all__ = ["KernelRidge"]
 
@@ -35,10 +38,11 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     alpha : float or array-like of shape (n_targets,), default=1.0
         Penalty, or one for each target. Not used if ``alphas`` is given.
     kernel : str or callable, default='linear'
-        A name of `fastml.metrics.pairwise.kernel_metrics`, 'precomputed', or a function of two
-        rows.
+        A name of `fastml.metrics.pairwise.kernel_metrics`, 'precomputed', a function of two rows,
+        or kernels put together by `fastml.metrics.pairwise.make_kernel`.
     gamma : float, default=None
-        Of rbf, laplacian, polynomial, sigmoid and chi2 kernels; None is each kernel's default.
+        Of rbf, laplacian, polynomial, sigmoid, exponential and chi2 kernels; None is each kernel's
+        default.
     degree : float, default=3
         Of the polynomial kernel.
     coef0 : float, default=1
@@ -51,6 +55,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         How to choose: exact leave-one-out error, or generalised cross-validation.
     n_jobs : int, default=None
         Threads of the kernel matrix; None means all cores.
+    normalize : bool, default=False
+        Whether K(x, y) is divided by √(K(x, x) K(y, y)); it is 0 where K(x, x) or K(y, y) is 0.
 
     Attributes
     ----------
@@ -92,6 +98,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         "alphas": ["array-like", None],
         "select_by": [StrOptions({"loo", "gcv"})],
         "n_jobs": [None, Integral],
+        "normalize": ["boolean"],
     }
 
     def __init__(
@@ -106,6 +113,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         alphas=None,
         select_by="loo",
         n_jobs=None,
+        normalize=False,
     ):
         self.alpha = alpha
         self.kernel = kernel
@@ -116,11 +124,11 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.alphas = alphas
         self.select_by = select_by
         self.n_jobs = n_jobs
+        self.normalize = normalize
 
     def _gram(self, X, Y=None):
-        return gram(
-            X, Y, self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params, self.n_jobs
-        )
+        parameters = (self.gamma, self.degree, self.coef0, self.kernel_params)
+        return gram(X, Y, self.kernel, *parameters, self.n_jobs, self.normalize)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -128,7 +136,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
         """Fit the dual coefficients.
 
@@ -208,7 +216,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _choose(self, K, targets, alphas, total: float):
         """Coefficients for every penalty; sets the errors, ``alpha_`` and the best's index."""
-        from fastml._ridge_path import by_eigenvectors, by_generalised_validation
+        from fastml._engines.ridge_path import by_eigenvectors, by_generalised_validation
 
         exact = self.select_by == "loo"
         solve = by_eigenvectors if exact else by_generalised_validation
@@ -242,20 +250,25 @@ def _solve(K, targets, penalties):
     """(K + penalty I)⁻¹ targets, by Cholesky; least squares if that is singular. Destroys K."""
     if (penalties == penalties[0]).all():
         K.flat[:: len(K) + 1] += penalties[0]
-        return _solve_positive(K, targets)
+        return _solve_symmetric(K, targets)
     found = np.empty_like(targets)
     for j, penalty in enumerate(penalties):
         shifted = K.copy()
         shifted.flat[:: len(K) + 1] += penalty
-        found[:, j] = _solve_positive(shifted, targets[:, j : j + 1])[:, 0]
+        found[:, j] = _solve_symmetric(shifted, targets[:, j : j + 1])[:, 0]
     return found
 
 
-def _solve_positive(A, targets):
+def _solve_symmetric(A, targets):
+    """A⁻¹ targets by Cholesky, or least squares with a warning if A is nearly singular."""
     from scipy.linalg.lapack import dposv
 
-    # A is symmetric: its transpose is in Fortran order, and LAPACK need not copy it.
-    factor, found, failure = dposv(A.T, targets, lower=1)
+    diagonal = A.diagonal().copy()
+    if len(A) > AT_ONCE:
+        factor, found, failure = cholesky_solve(A, targets)
+    else:
+        # A is symmetric: its transpose is in Fortran order, and LAPACK need not copy it.
+        factor, found, failure = dposv(A.T, targets, lower=1)
     pivots = factor.diagonal()
     if failure == 0 and np.isfinite(found).all() and pivots.min() ** 2 > 1e-16 * pivots.max() ** 2:
         return found
@@ -263,4 +276,8 @@ def _solve_positive(A, targets):
         "Singular matrix in solving dual problem. Using least-squares solution instead.",
         stacklevel=5,
     )
-    return np.linalg.lstsq(A, targets, rcond=None)[0]
+    if len(A) > AT_ONCE:  # the factor is where the lower triangle was
+        A = np.triu(A, 1)
+        A += A.T
+        np.fill_diagonal(A, diagonal)
+    return interruptible(np.linalg.lstsq, A, targets, rcond=None)[0]

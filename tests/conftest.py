@@ -4,22 +4,20 @@ Kernels use the user's normal cache folder: it is keyed by a hash of the kernel 
 run compiles nothing and an edited kernel is never missed.
 """
 
+import inspect
 import os
-import tempfile
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 os.environ.setdefault("FASTML_QUIET", "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
+if "PYTEST_XDIST_WORKER" in os.environ:  # workers share the cores: threads that wait must sleep
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import numpy as np
 import pytest
 from hypothesis import settings
 
-try:
-    import fcntl
-except ImportError:  # Windows: tests of wall-clock time then need `pytest -n 0`
-    fcntl = None
+import fastml
 
 # The first example of a test may compile kernels: no deadline. Derandomised: CI must not flicker.
 settings.register_profile("fastml", deadline=None, derandomize=True, database=None)
@@ -40,43 +38,45 @@ def pytest_report_header(config):
     return f"fastml: FASTML_TEST_SEED={chosen_seed()}"
 
 
-class Turns:
-    """A test marked `alone` measures wall-clock time: xdist's other workers wait until it is done.
+FAMILY_OF_ROOM = {
+    **dict.fromkeys(("boosting", "forest", "hist", "losses"), "ensemble"),
+    **dict.fromkeys(("distances", "scores"), "metrics"),
+    "density": "neighbors",
+    "linalg": "kernel_ridge",
+    "linear": "svm",
+}
+"""Rooms of `fastml/kernels` that are not named as the module whose estimators run them."""
 
-    One lock, shared by ordinary tests. The gate before it is held by whoever waits for the lock, so
-    that ordinary tests cannot keep overtaking the one that wants to be alone. A plugin: a hook in
-    this file would not see the doctests.
-    """
-
-    def __init__(self, run: str):
-        self.gate, self.turn = (
-            Path(tempfile.gettempdir()) / f"fastml-{name}-{run}" for name in ("gate", "turn")
-        )
-
-    @staticmethod
-    @contextmanager
-    def lock(path, alone):
-        with path.open("w") as file:
-            fcntl.flock(file, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
-            yield
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item):
-        with ExitStack() as until_done:
-            with self.lock(self.gate, alone=True):
-                alone = item.get_closest_marker("alone") is not None
-                until_done.enter_context(self.lock(self.turn, alone))
-            return (yield)
-
-    def pytest_sessionfinish(self):
-        self.gate.unlink(missing_ok=True)
-        self.turn.unlink(missing_ok=True)
+EVERY_FAMILY = "~"
+"""Sorts last: tests that run kernels of several families find them in the cache by then."""
 
 
-def pytest_configure(config):
-    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")  # set in workers only
-    if run and fcntl is not None:
-        config.pluginmanager.register(Turns(run))
+def family(item) -> str:
+    """The public module whose kernels a test is likely to compile."""
+    parts = Path(item.nodeid.partition("::")[0]).with_suffix("").parts
+    below = [part.removeprefix("test_") for part in parts if part not in ("tests", "fastml")]
+    if below[0] == "kernels" and len(below) > 1:
+        return FAMILY_OF_ROOM.get(below[1], below[1])
+    if below[0] in fastml._SUBMODULES:
+        return FAMILY_OF_ROOM.get(below[0], below[0])
+    if below[0] == "common":
+        return _family_of_parameters(item)
+    return EVERY_FAMILY
+
+
+def _family_of_parameters(item) -> str:
+    for value in item.callspec.params.values() if hasattr(item, "callspec") else ():
+        owner = value if inspect.isclass(value) or inspect.isroutine(value) else type(value)
+        package, _, module = owner.__module__.partition(".")
+        if package == "fastml":
+            name = module.partition(".")[0]
+            return FAMILY_OF_ROOM.get(name, name)
+    return EVERY_FAMILY
+
+
+def pytest_collection_modifyitems(items):
+    """One family after the other: xdist's workers begin far apart and compile different kernels."""
+    items.sort(key=family)
 
 
 @pytest.fixture(scope="session")
@@ -95,3 +95,14 @@ def dtype(request):
 def n_threads(request):
     """For kernels: the serial twin and a parallel launch."""
     return request.param
+
+
+@pytest.fixture(scope="module")
+def shared_loops():
+    """Drivers are compiled by `fastml._sharing`, here and in processes that the tests start."""
+    from fastml import _jit
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_jit, "SHARED_LOOPS", True)
+        patch.setenv("FASTML_SHARED_LOOPS", "1")
+        yield

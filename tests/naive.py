@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-# kernels/rng.py
+# kernels/numeric/rng.py
 
 
 def splitmix64(state, n):
@@ -20,7 +20,7 @@ def splitmix64(state, n):
     return out
 
 
-# kernels/heap.py
+# kernels/numeric/heap.py
 
 
 def k_best(pairs, k, dtype=np.float64):
@@ -30,7 +30,7 @@ def k_best(pairs, k, dtype=np.float64):
     return np.array([d for d, _ in best], dtype), np.array([i for _, i in best])
 
 
-# kernels/tiles.py, smoothing.py, density.py, expansion.py, density_metric.py
+# kernels/density/tiles.py, smoothing.py, sums.py, expansion.py, metric_sums.py
 
 
 def smoothing_kernel(name, u):
@@ -66,7 +66,7 @@ def log_kernel_sums(name, X, Q, weights=None, bandwidth=1.0, itself=None):
     return out
 
 
-# kernels/pair_integral.py
+# kernels/density/pair_integral.py
 
 
 def sum_over_pairs(X, weights, reach, table):
@@ -76,7 +76,7 @@ def sum_over_pairs(X, weights, reach, table):
     return weights @ g @ weights
 
 
-# kernels/metrics.py, pairwise.py, gram.py, bits.py, sparse_pairwise.py
+# kernels/distances/metrics.py, pairwise.py, gram.py, boolean.py, sparse.py
 
 
 def counts(x, y):
@@ -161,7 +161,7 @@ def pairs(function, X, Y):
     return np.array(values, dtype=np.float64).reshape(len(X), len(Y))
 
 
-# kernels/argkmin.py, kdtree.py, balltree.py, radius.py, votes.py
+# kernels/neighbors/argkmin.py, kdtree.py, balltree.py, radius.py, votes.py
 
 
 def nearest_rows(Q, Y, k, distance):
@@ -185,7 +185,7 @@ def neighbour_votes(labels, indices, weights, n_classes):
     return votes
 
 
-# kernels/lloyd.py, bounds.py, lloyd_sparse.py, kmeans_plusplus.py
+# kernels/cluster/lloyd.py, hamerly.py, lloyd_sparse.py, kmeans_plusplus.py
 
 
 def squared_distances(X, C):
@@ -217,7 +217,7 @@ def seeding_step(X, weights, candidates, closest):
     return lowered, lowered @ np.asarray(weights, np.float64)
 
 
-# kernels/binning_linear.py
+# kernels/density/grid.py
 
 
 def linear_binning(positions, weights, shape):
@@ -232,7 +232,7 @@ def linear_binning(positions, weights, shape):
     return counts
 
 
-# kernels/local_linear.py
+# kernels/density/local_linear.py
 
 
 def local_linear(name, X, y, weights, Q, bandwidth):
@@ -246,7 +246,7 @@ def local_linear(name, X, y, weights, Q, bandwidth):
     return np.array(out)
 
 
-# kernels/silhouette.py
+# kernels/scores/silhouette.py
 
 
 def distances_of_all_pairs(X):
@@ -272,7 +272,7 @@ def dunn(D, labels):
     return D[~own].min(), D[own].max()
 
 
-# kernels/contingency.py
+# kernels/scores/contingency.py
 
 
 def expected_mutual_information(a, b):
@@ -287,7 +287,7 @@ def expected_mutual_information(a, b):
     return total
 
 
-# kernels/gaussian_mixture.py
+# kernels/mixture/em.py
 
 
 def gaussian_log_densities(X, means, covariances):
@@ -316,7 +316,7 @@ def em_step(X, sample_weight, weights, means, covariances):
     return bound, mass / mass.sum(), new_means, new_covariances
 
 
-# kernels/linkage.py, kernels/mst.py, kernels/ward_chain.py
+# kernels/cluster/linkage.py, kernels/cluster/mst.py, kernels/cluster/ward_chain.py
 
 
 def agglomerate(D, method):
@@ -360,7 +360,7 @@ def merges_of(Z):
     return found
 
 
-# kernels/dbscan.py
+# kernels/cluster/dbscan.py
 
 
 def density_clusters(D, eps, enough, weights=None):
@@ -384,14 +384,14 @@ def density_clusters(D, eps, enough, weights=None):
     return labels, core
 
 
-# kernels/pam.py
+# kernels/cluster/pam.py
 
 
 def medoid_loss(D, medoids):
     return D[medoids].min(axis=0).sum()
 
 
-# kernels/medians.py
+# kernels/cluster/medians.py
 
 
 def median_by_loss(values, weights):
@@ -401,7 +401,7 @@ def median_by_loss(values, weights):
     return (best.min() + best.max()) / 2
 
 
-# kernels/soft_means.py
+# kernels/cluster/soft_means.py
 
 
 def soft_shares(X, centers, beta):
@@ -416,7 +416,7 @@ def fuzzy_shares(X, centers, m):
     return shares / shares.sum(axis=1, keepdims=True)
 
 
-# kernels/kernel_rows.py, kernel_sums.py, smo.py
+# kernels/svm/rows.py, support_sums.py, smo.py
 
 
 def svm_kernel(name, X, Y, gamma=0.5, coef0=0.3, degree=3):
@@ -470,8 +470,8 @@ def smo(K, target, lower, upper, beta, groups, tol, max_steps):
 
 
 # ---------------------------------------------------------------------------
-# kernels/linear_rows.py, kernels/coordinate_descent.py, kernels/coordinate_descent_l1.py,
-# kernels/crammer_singer.py, kernels/newton_linear.py
+# kernels/linear/rows.py, kernels/linear/dual_descent.py, kernels/linear/l1_descent.py,
+# kernels/linear/crammer_singer.py, kernels/linear/newton.py
 
 
 def with_constant(X, bias):
@@ -551,7 +551,7 @@ def crammer_singer_gap(Z, labels, costs, w, alpha):
 
 
 # ---------------------------------------------------------------------------
-# kernels/band_inverse.py, kernels/perceptron.py
+# kernels/linalg/band_inverse.py, kernels/svm/perceptron.py
 
 
 def perceptron(K, signs, order):
@@ -565,11 +565,11 @@ def perceptron(K, signs, order):
     return np.array(path), mistakes
 
 
-# kernels/forest_score.py, forest_split.py, forest_random.py, forest_grow.py
+# kernels/forest/score.py, split.py, random_split.py, grow.py
 
 
 def forest_score(weights, y, criterion, n_classes):
-    """score of a set of rows; y is (n, outputs), n_classes None for regression."""
+    """Score of a set of rows; y is (n, outputs), n_classes None for regression."""
     w = weights.sum()
     parts = []
     for o in range(y.shape[1]):
@@ -612,20 +612,21 @@ def best_forest_split(X, y, weights, criterion, n_classes, min_leaf=1, min_weigh
     return best
 
 
-def forest_scratch(n_rows, n_slots, n_codes):
-    """Memory for a search as a tree sets it up."""
-    from fastml.kernels.code_set import all_words
-    from fastml.kernels.forest_frame import Scratch
+def forest_scratch(n_rows, n_features, n_slots, n_codes, seed=0, n_classes=1):
+    """Memory for the searches of a tree, as `grow_tree` sets it up."""
+    from fastml.kernels.forest.frame import Scratch
+    from fastml.kernels.numeric.bitset import all_words
 
     return Scratch(
-        np.empty(n_rows, np.uint32), np.empty((2, n_rows)), np.empty((3, n_slots)),
-        np.zeros((n_codes, n_slots)), np.zeros(n_codes, np.int32),
+        np.array([seed], np.uint64), np.empty(n_features, np.int32),
+        np.empty(n_rows, np.uint32), np.empty((2, n_rows)), np.empty((5, n_slots)),
+        np.empty(n_classes, np.int32), np.zeros((n_codes, n_slots)), np.zeros(n_codes, np.int32),
         np.zeros(all_words(n_codes), np.uint64), np.empty(n_codes + 1, np.int32),
         np.empty((3, n_codes + 1)),
     )  # fmt: skip
 
 
-# kernels/forest_codes.py
+# kernels/forest/codes.py
 
 
 def forest_codes(X, cuts):
@@ -637,7 +638,7 @@ def forest_codes(X, cuts):
     return out
 
 
-# kernels/forest_quantiles.py
+# kernels/forest/quantiles.py
 
 
 def weighted_quantile(targets, weights, q):
@@ -659,7 +660,7 @@ def kept_targets(rows, samples, y, weights, most, starts):
     return kept
 
 
-# kernels/isolation.py
+# kernels/forest/isolation.py
 
 
 def average_path(n):
@@ -668,16 +669,43 @@ def average_path(n):
     return 2.0 * (np.log(n - 1.0) + np.euler_gamma) - 2.0 * (n - 1.0) / n
 
 
+def isolation_tree(X, rows, columns, state, depth_left, depth=0):
+    """Nodes of an isolation tree, from the same draws as the kernel's."""
+    from fastml.kernels.numeric.rng import draw, next_float
+    from fastml.kernels.tree.nodes import LEAF, MISSING_LEFT, NODE
+
+    for drawn in range(len(columns) if len(rows) > 1 and depth_left else 0):
+        feature = int(draw(state, columns, drawn))
+        x = X[rows, feature].astype(np.float64)
+        low, high = np.nanmin([*x, np.inf]), np.nanmax([*x, -np.inf])
+        if low < high:
+            break
+    else:
+        leaf = (depth + average_path(len(rows)), len(rows), LEAF)
+        return np.array([leaf], NODE)
+    threshold = low + next_float(state) * (high - low)
+    threshold = low if threshold >= high else threshold
+    missing_left = np.sum(x <= threshold) > np.sum(x > threshold)
+    goes_left = (x <= threshold) | (np.isnan(x) & missing_left)
+    below = (columns, state, depth_left - 1, depth + 1)
+    left = isolation_tree(X, rows[goes_left], *below)
+    right = isolation_tree(X, rows[~goes_left], *below)
+    top = (threshold, len(left) + 1, feature | (MISSING_LEFT if missing_left else 0))
+    for child, shift in ((left, 1), (right, len(left) + 1)):
+        child["right"][child["feature"] != LEAF] += shift
+    return np.concatenate([np.array([top], NODE), left, right])
+
+
 def path_length(nodes, x):
     """What the leaf of an isolation tree says."""
     return nodes["threshold"][leaf_of(nodes, x)]
 
 
-# kernels/forest_predict.py
+# kernels/forest/predict.py
 
 
 def leaf_of(nodes, x):
-    """Follow one row through a tree of `tree_nodes.NODE`."""
+    """Follow one row through a tree of `nodes.NODE`."""
     i = 0
     while nodes["feature"][i] != -1:
         flags = int(nodes["feature"][i])
@@ -688,7 +716,7 @@ def leaf_of(nodes, x):
     return i
 
 
-# kernels/exact_split.py, median_split.py, node_split.py, tree_grow.py
+# kernels/tree/exact_split.py, median_split.py, node_split.py, grow.py
 
 
 def node_loss(y, w, criterion):
@@ -730,6 +758,28 @@ def best_threshold_split(x, y, w, criterion, min_leaf=1):
     return best
 
 
+def losses_of_splits(x, y, w, criterion, missing_left=False, min_leaf=1, min_weight=0.0):
+    """{p: loss of the two sides} of every split that the rules allow, p values on the left."""
+    order = np.argsort(x, kind="stable")  # missing values last
+    m = np.count_nonzero(~np.isnan(x))
+    losses = {}
+    for p in range(1, m + 1):
+        if p < m and x[order[p]] <= x[order[p - 1]] + 1e-7:
+            continue
+        left = np.zeros(len(x), bool)
+        left[order[:p]] = True
+        left[order[m:]] = missing_left
+        sides = left, ~left
+        if min(side.sum() for side in sides) < max(min_leaf, 1):
+            continue
+        if min(w[side].sum() for side in sides) < min_weight:
+            continue
+        if criterion == "poisson" and min(y[side].sum(0).min() for side in sides) <= 0:
+            continue
+        losses[p] = sum(node_loss(y[side], w[side], criterion) for side in sides)
+    return losses
+
+
 def best_subset_split(codes, y, w, criterion):
     """The same over all subsets of categories."""
     found = np.unique(codes)
@@ -741,7 +791,7 @@ def best_subset_split(codes, y, w, criterion):
     return best
 
 
-# kernels/tree_predict.py
+# kernels/tree/predict.py
 
 
 def child(tree, node, x):
@@ -751,7 +801,7 @@ def child(tree, node, x):
     elif tree.is_categorical[node]:
         left = x in tree.categories_left(node)
     else:
-        left = x <= tree.threshold[node]
+        left = x <= tree.numeric_threshold[node]
     return tree.children_left[node] if left else tree.children_right[node]
 
 
@@ -763,7 +813,7 @@ def walk(tree, row):
     return node
 
 
-# kernels/tree_dependence.py
+# kernels/tree/dependence.py
 
 
 def dependence(tree, fixed, node=0):
@@ -780,7 +830,7 @@ def dependence(tree, fixed, node=0):
     )
 
 
-# ---------------------------------------------------------------------------- binning
+# ---------------------------------------------------------------------------- kernels/hist/bins.py
 
 
 def bins_of(X, thresholds, n_categories, missing_bin):
@@ -797,7 +847,7 @@ def bins_of(X, thresholds, n_categories, missing_bin):
     return out
 
 
-# ---------------------------------------------------------------------------- histogram
+# ----------------------------------------------------------------------- kernels/hist/histogram.py
 
 
 def integer_histogram(bins, rows, gradients, hessians):
@@ -809,7 +859,7 @@ def integer_histogram(bins, rows, gradients, hessians):
     return out
 
 
-# ---------------------------------------------------------------------------- hist_split
+# ------------------------------------------------------------ kernels/hist/split.py, grow.py
 
 
 def best_threshold_gain(g, h, counts, g_missing, h_missing, n_missing, l2, min_rows):
@@ -828,7 +878,60 @@ def best_threshold_gain(g, h, counts, g_missing, h_missing, n_missing, l2, min_r
     return best
 
 
-# ---------------------------------------------------------------------------- boost_predict
+def boosted_node_value(g, h, rules, lower=-np.inf, upper=np.inf):
+    """What a node with these sums adds: soft thresholding, then the bounds."""
+    pull = np.sign(g) * max(abs(g) - rules.l1, 0.0)
+    return float(np.clip(-pull / (h + rules.l2 + 1e-15), lower, upper))
+
+
+def boosted_loss(g, h, value, rules):
+    """Second-order model of the loss of a node with these sums that adds ``value``."""
+    return g * value + 0.5 * (h + rules.l2) * value**2 + rules.l1 * abs(value)
+
+
+def best_boosted_split(bins, rows, g, h, n_bins, missing_bin, rules):
+    """(gain, feature, bin, whether missing values go left) of the rows; gain 0 if there is none."""
+    best = 0.0, -1, -1, 0
+    g, h = g.astype(float), h.astype(float)
+    G, H, N = g[rows].sum(), h[rows].sum(), len(rows)
+    for f in range(bins.shape[1]):
+        column = bins[rows, f]
+        lost = column == missing_bin
+        for missing_left in (0, 1) if lost.any() else (0,):
+            for b in range(n_bins[f] if lost.any() and not missing_left else n_bins[f] - 1):
+                left = rows[np.where(lost, bool(missing_left), column <= b)]
+                gl, hl, nl = g[left].sum(), h[left].sum(), len(left)
+                if min(nl, N - nl) < rules.min_leaf or min(hl, H - hl) < rules.min_hessian:
+                    continue
+                gain = gl**2 / (hl + rules.l2) + (G - gl) ** 2 / (H - hl + rules.l2)
+                gain -= G**2 / (H + rules.l2) + rules.min_gain
+                if gain > best[0] + 1e-9:
+                    best = gain, f, b, missing_left
+    return best
+
+
+def grow_boosted_tree(bins, g, h, n_bins, missing_bin, rules):
+    """Rows of the leaves of a tree that splits the leaf of highest gain until none is worth it, or
+    there are enough."""
+    leaves = [(np.arange(len(bins)), 0)]
+    while len(leaves) < rules.max_leaves:
+        found = [
+            best_boosted_split(bins, rows, g, h, n_bins, missing_bin, rules)
+            if depth < rules.max_depth
+            else (0.0, -1, -1, 0)
+            for rows, depth in leaves
+        ]
+        place = int(np.argmax([gain for gain, *_ in found]))
+        gain, f, b, missing_left = found[place]
+        if gain <= 0.0:
+            break
+        rows, depth = leaves.pop(place)
+        left = np.where(bins[rows, f] == missing_bin, bool(missing_left), bins[rows, f] <= b)
+        leaves += [(rows[left], depth + 1), (rows[~left], depth + 1)]
+    return [rows for rows, _ in leaves]
+
+
+# ------------------------------------------------------------------------- kernels/hist/predict.py
 
 
 def walk_trees(trees, bins, missing_bin):

@@ -1,7 +1,8 @@
 """Every public class and function of fastml, found by a walk, with data and arguments to try it.
 
-A new estimator is found by itself. It needs an entry here only if its defaults make no sense on
-`rows` (150 x 4), and a function only if it has a required argument that `ARGUMENTS` does not know.
+A new estimator is found by itself; the parameters to try it with come from its cases
+(``fastml/_cases``). A function needs an entry here only if it has a required argument that
+`arguments` does not know.
 """
 
 from __future__ import annotations
@@ -9,12 +10,16 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import warnings
 from dataclasses import is_dataclass
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, is_classifier, is_outlier_detector, is_regressor
+from sklearn.utils import get_tags
 from upstream.plugin import public_modules
+
+from fastml._cases import _case
 
 # ---------------------------------------------------------------------------- what there is
 
@@ -77,127 +82,22 @@ def counterpart(path: str):
 
 # ---------------------------------------------------------------------------- estimators
 
-SETTINGS = {"n_clusters": 3, "random_state": 0, "radius": 3.0}
-"""Set wherever an estimator has the parameter."""
-
-VARIANTS: dict[str, list[dict]] = {
-    "KMeans": [{"algorithm": "elkan"}, {"init": "random", "n_init": 2}],
-    "MiniBatchKMeans": [{"batch_size": 32}],
-    "AgglomerativeClustering": [
-        {"compute_distances": True},
-        *({"linkage": name} for name in ("complete", "average", "single")),
-    ],
-    "HistGradientBoostingClassifier": [
-        {"max_iter": 10, "early_stopping": True, "max_features": 0.5, "subsample": 0.7},
-        {"max_iter": 10, "max_leaf_nodes": None},
-    ],
-    "HistGradientBoostingRegressor": [
-        {"max_iter": 10, "loss": "absolute_error"},
-        {"max_iter": 10, "interaction_cst": "pairwise"},
-        {"max_iter": 10, "loss": "quantile", "quantiles": [0.1, 0.9]},
-    ],
-    "GradientBoostingClassifier": [
-        {"n_estimators": 10, "subsample": 0.7, "max_features": 2},
-        {"n_estimators": 10, "max_leaf_nodes": 5, "n_iter_no_change": 3},
-    ],
-    "GradientBoostingRegressor": [
-        {"n_estimators": 10, "loss": "huber", "subsample": 0.7},
-        {"n_estimators": 10, "loss": "quantile", "ccp_alpha": 0.001, "init": "zero"},
-    ],
-    "BisectingKMeans": [{"bisecting_strategy": "largest_cluster"}],
-    "GaussianMixture": [
-        {"n_components": 3},
-        *(
-            {"n_components": 3, "covariance_type": shape}
-            for shape in ("tied", "diag", "spherical", "tied_spherical")
-        ),
-    ],
-    **{
-        name: [
-            {"n_estimators": 40, "bootstrap": True, "oob_score": True, "max_depth": 3},
-            {"criterion": "entropy", "max_leaf_nodes": 5, "class_weight": "balanced"},
-        ]
-        for name in ("RandomForestClassifier", "ExtraTreesClassifier")
-    },
-    **{
-        name: [
-            {"n_estimators": 40, "bootstrap": True, "oob_score": True, "max_depth": 2},
-            {"criterion": "absolute_error", "max_features": 2, "max_depth": 4},
-            {"min_samples_leaf": 5},
-        ]
-        for name in ("RandomForestRegressor", "ExtraTreesRegressor")
-    },
-    "AdaBoostClassifier": [{"n_estimators": 10, "learning_rate": 0.5}],
-    "AdaBoostRegressor": [{"n_estimators": 10, "loss": "exponential"}],
-    "IsolationForest": [{"contamination": 0.1, "max_features": 0.5, "bootstrap": True}],
-    "DecisionTreeClassifier": [
-        {"criterion": "entropy", "max_leaf_nodes": 5},
-        {"criterion": "error", "max_depth": 3},
-        {"splitter": "random", "max_features": 2},
-    ],
-    "DecisionTreeRegressor": [
-        {"criterion": "absolute_error", "ccp_alpha": 0.01},
-        {"max_leaf_nodes": 5},
-    ],
-    "KernelDensity": [
-        {"algorithm": "ball_tree", "rtol": 1e-3},
-        {"kernel": "epanechnikov", "algorithm": "kd_tree"},
-    ],
-    "KNeighborsClassifier": [{"weights": "distance"}, {"weights": "gaussian"}],
-    "KNeighborsRegressor": [{"weights": "distance"}, {"weights": "linear"}],
-    "KernelLogisticRegression": [{"kernel": "laplacian", "C": 10.0, "class_weight": "balanced"}],
-    "KernelPerceptron": [{"average": True, "max_iter": 3}],
-    "KernelRidge": [
-        {"kernel": "rbf", "gamma": 0.1},
-        {"kernel": "rbf", "gamma": 0.1, "alphas": [0.1, 1.0]},
-        {"kernel": "rbf", "gamma": 0.1, "alphas": [0.1, 1.0], "select_by": "gcv"},
-    ],
-    "LinearSVC": [
-        {"dual": True, "C": 1e-6},
-        {"dual": True, "C": 1e-7, "loss": "hinge"},
-        {"penalty": "l1", "C": 1e-3},
-    ],
-    "LinearSVR": [{"loss": "squared_epsilon_insensitive", "dual": True}],
-    "LocalOutlierFactor": [{"novelty": True}],
-    "SVC": [
-        {"kernel": "poly", "decision_function_shape": "ovo"},
-        {"kernel": "laplacian", "break_ties": True},
-    ],
-    "NuSVC": [{"kernel": "cosine", "nu": 0.1}],
-    "SVR": [{"kernel": "cosine", "C": 10.0}],
-    "NuSVR": [{"kernel": "laplacian"}],
-    "OneClassSVM": [{"nu": 0.1}],
-}
-"""Further parameter sets, of which every path through the kernels should be one."""
-
-TREES = ("brute", "kd_tree", "ball_tree")
+VARIANTS = {path.rpartition(".")[2]: found for path, found in _case.variants().items()}
+"""Parameter sets of the cases; the first is the plain one."""
 
 
-def settings(cls: type, names=SETTINGS) -> dict:
-    return {name: SETTINGS[name] for name in names if name in inspect.signature(cls).parameters}
+def settings(cls: type, names=_case.SETTINGS) -> dict:
+    accepted = inspect.signature(cls).parameters
+    return {name: _case.SETTINGS[name] for name in names if name in accepted}
 
 
 def variants(cls: type) -> list[dict]:
     """Parameter sets to try the class with; the first is the plain one."""
-    extra = VARIANTS.get(cls.__name__, [])
-    parameters = inspect.signature(cls).parameters
-    if "algorithm" in parameters and "leaf_size" in parameters and "kernel" not in parameters:
-        extra = [*extra, *({"algorithm": name} for name in TREES)]
-    return [{}, *extra]
-
-
-FORESTS = ("RandomForestClassifier", "RandomForestRegressor", "IsolationForest")
-FORESTS += ("ExtraTreesClassifier", "ExtraTreesRegressor", "RandomTreesEmbedding")
-FORESTS += ("GradientBoostingClassifier", "GradientBoostingRegressor")
-OWN_SETTINGS: dict[str, dict] = {
-    **{name: {"n_estimators": 5} for name in FORESTS},
-    "LinearSVR": {"C": 1e-6},  # converges on these rows within the default max_iter
-}
-"""Set for one class, except in scikit-learn's checks."""
+    return VARIANTS[cls.__name__]
 
 
 def make(cls: type, **parameters):
-    return cls(**{**settings(cls), **OWN_SETTINGS.get(cls.__name__, {}), **parameters})
+    return _case.trial(cls, **parameters)
 
 
 def specimens() -> list[tuple[str, type, dict]]:
@@ -222,22 +122,14 @@ def rows(n_rows: int = 150, n_features: int = 4, seed: int = 0, dtype=np.float64
 
 def target(estimator, n_rows: int = 150):
     if is_regressor(estimator):
-        return np.sin(np.arange(n_rows))
+        y = np.sin(np.arange(n_rows))
+        tags = get_tags(estimator).target_tags
+        y = 1.5 + y if tags.positive_only else y
+        return y if tags.single_output else np.c_[y, np.cos(2.0 * y)]
     return np.arange(n_rows) % 3 if is_classifier(estimator) else None
 
 
 # ---------------------------------------------------------------------------- results
-
-METHODS = (
-    "predict",
-    "predict_proba",
-    "decision_function",
-    "score_samples",
-    "transform",
-    "kneighbors",
-    "radius_neighbors",
-    "score",
-)
 
 
 def fitted(estimator, X, n_rows=None):
@@ -249,13 +141,15 @@ def attributes(estimator) -> dict:
     names = [n for n in dir(type(estimator)) if isinstance(getattr(type(estimator), n), property)]
     names = {*vars(estimator), *names}
     names = [n for n in names if n.endswith("_") and not n.startswith("_")]
-    return {n: plain(getattr(estimator, n)) for n in sorted(names) if hasattr(estimator, n)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # attributes that scikit-learn deprecates
+        return {n: plain(getattr(estimator, n)) for n in sorted(names) if hasattr(estimator, n)}
 
 
 def outputs(estimator, X, n_rows=None) -> dict:
     """What each method of the fitted estimator returns for ``X``."""
     found = {}
-    for name in METHODS:
+    for name in _case.METHODS:
         if not hasattr(estimator, name):
             continue
         y = target(estimator, n_rows or len(X)) if name == "score" else None
@@ -280,6 +174,8 @@ def plain(value):
         return {key: plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple) or getattr(value, "dtype", None) is np.dtype(object):
         return [plain(entry) for entry in value]
+    if hasattr(value, "to_numpy"):  # a dataframe that stayed one
+        return value.to_numpy()
     if inspect.isgenerator(value):
         return [plain(entry) for entry in value]
     if isinstance(value, np.ndarray | np.generic | int | float | str) or value is None:
@@ -298,6 +194,39 @@ def machine():
     from fastml.svm import SVC
 
     return SVC().fit(rows(60), np.arange(60) % 3)
+
+
+@functools.cache
+def grown_tree():
+    """A fitted tree for functions that take one."""
+    return decision_tree().set_params(n_jobs=1).fit(rows(60), np.arange(60) % 3)
+
+
+def agreement(y_true, y_pred):
+    """A metric for functions that take one."""
+    return float(np.mean(np.asarray(y_true) == np.asarray(y_pred)))
+
+
+@functools.cache
+def search():
+    """A search over two small trees, not fitted."""
+    from sklearn.model_selection import GridSearchCV
+
+    return GridSearchCV(decision_tree(), {"max_depth": [1, 2]}, cv=2)
+
+
+@functools.cache
+def line():
+    """A fitted linear model for functions that take one."""
+    from sklearn.linear_model import Ridge
+
+    return Ridge().fit(rows(60), np.arange(60) % 3)
+
+
+def to_one(start):
+    from fastml.optimize import gradient_descent
+
+    return gradient_descent(lambda w: float((w - 1.0) @ (w - 1.0)), start)
 
 
 def arguments(dtype=np.float64) -> dict:
@@ -324,8 +253,53 @@ def arguments(dtype=np.float64) -> dict:
         "own_x": (X * X).sum(axis=1),
         "own_y": (Y * Y).sum(axis=1),
         "k_range": [2, 3, 4],
+        "y_true": (labels > 0).astype(int),
+        "y_pred": (X[:, 0] > 6).astype(int),
+        "y_score": X[:, 0].copy(),
+        "y_proba": X[:, 0] / 32,
+        "y_prob": X[:, 0] / 32,
+        "pred_decision": X[:, 0] - 6,
+        "y1": labels,
+        "y2": (np.arange(60) // 2) % 3,
+        "beta": 2.0,
+        "n_features": 2,
+        "rejection": 0.5,
+        "metric_func": agreement,
+        "scoring": "accuracy",
+        "score_func": agreement,
+        "log_likelihood": -10.0,
+        "n_parameters": 3,
         "costs": {1: 9.0, 2: 4.0, 3: 1.0, 4: 0.5},
         "estimator": machine(),
+        "machine": machine(),
+        "decision_tree": grown_tree(),
+        "metric": "accuracy",
+        "n_successes": 9.0,
+        "n_trials": 10.0,
+        "first": np.linspace(0.5, 0.9, 10) ** 2,
+        "second": np.linspace(0.5, 0.8, 10),
+        "n_models": 4,
+        "n_blocks": 14,
+        "features": [0],
+        "other_score": X[:, 1].copy(),
+        "scores": X[:12],
+        "models": [labels, (np.arange(60) // 2) % 3],
+        "search": search(),
+        "model": line(),
+        "p": np.array([0.25, 0.75]),
+        "q": np.array([0.5, 0.5]),
+        "joint": np.array([[0.5, 0.25], [0.0, 0.25]]),
+        "loss": lambda w: float((w - 1.0) @ (w - 1.0)),
+        "start": np.array([3.0, -2.0]),
+        "point": np.array([3.0, -2.0]),
+        "prox": lambda z, eta: z / (1.0 + eta),
+        "row_loss": lambda w, rows: float(np.mean((X[rows, 0] / 16 - w[0]) ** 2)),
+        "n_rows": 60,
+        "matrix": np.array([[2.0, 0.8], [0.8, 0.6]]),
+        "z": X[:, 0] - 6.0,
+        "amount": 1.0,
+        "minimise": to_one,
+        "draw": lambda random: random.normal(size=2),
     }
 
 
@@ -335,14 +309,51 @@ def decision_tree():
     return DecisionTreeClassifier(random_state=0)
 
 
-FUNCTION_SETTINGS: dict[str, dict] = {
-    "prune_by_cv": {"estimator": decision_tree()},
-    "density_contours": {"X": rows(60, 2)},
-    "haversine_distances": {"X": rows(60, 2) / 8, "Y": rows(60, 2, seed=1) / 8},
-    "linkage": {"y": rows(45, 1)[:, 0]},  # distances of ten points, condensed
-    "sort_graph_by_row_values": {"warn_when_not_sorted": False},
-}
-"""What single functions need instead."""
+def regression_tree():
+    from fastml.tree import DecisionTreeRegressor
+
+    return DecisionTreeRegressor(random_state=0).fit(rows(60), np.sin(np.arange(60)))
+
+
+POSITIVE_TARGETS = {"y_true": rows(60)[:, 0] + 1, "y_pred": rows(60)[:, 1] + 1}
+INDICATORS = (rows(60, 5, seed=2) > 8).astype(int)
+RANKED = {"y_true": INDICATORS, "y_score": rows(60, 5)}
+
+
+@functools.cache
+def function_settings() -> dict[str, dict]:
+    """What single functions need instead."""
+    return {
+        "auc": {"x": np.arange(60.0), "y": rows(60)[:, 0]},
+        "coverage_error": RANKED,
+        "dcg_score": RANKED,
+        "label_ranking_average_precision_score": RANKED,
+        "label_ranking_loss": RANKED,
+        "log_loss": {"y_proba": rows(60)[:, 0] / 32},
+        "d2_log_loss_score": {"y_proba": rows(60)[:, 0] / 32},
+        "mean_gamma_deviance": POSITIVE_TARGETS,
+        "mean_poisson_deviance": POSITIVE_TARGETS,
+        "ndcg_score": RANKED,
+        "report": {"y_pred": rows(60)[:, 0] / 32},
+        "class_likelihood_ratios": {"y_pred": np.arange(60) % 2},
+        "check_scoring": {"scoring": "accuracy"},
+        "top_k_accuracy_score": {"k": 1},
+        "improvement": {"first": 0.5, "second": 0.75},
+        "bootstrap_validate": {"estimator": decision_tree(), "n_resamples": 3},
+        "bias_variance": {"estimator": decision_tree(), "n_resamples": 3},
+        "drop_column_importance": {"estimator": decision_tree(), "cv": 2},
+        "permutation_importance": {"estimator": regression_tree()},
+        "partial_dependence": {"estimator": regression_tree(), "kind": "both"},
+        "delong_interval": {"y_true": np.arange(60) % 2},
+        "delong_test": {"y_true": np.arange(60) % 2},
+        "mcnemar_test": {"first": np.arange(60) % 2, "second": np.arange(60) % 3},
+        "bootstrap_metric": {"n_resamples": 30},
+        "prune_by_cv": {"estimator": decision_tree()},
+        "density_contours": {"X": rows(60, 2)},
+        "haversine_distances": {"X": rows(60, 2) / 8, "Y": rows(60, 2, seed=1) / 8},
+        "linkage": {"y": rows(45, 1)[:, 0]},  # distances of ten points, condensed
+        "sort_graph_by_row_values": {"warn_when_not_sorted": False},
+    }
 
 
 def call_arguments(path: str, function, dtype=np.float64) -> dict:
@@ -357,7 +368,7 @@ def call_arguments(path: str, function, dtype=np.float64) -> dict:
             raise LookupError(f"tests/specimens.py: no value for argument {name!r} of {path}")
         if required or name in ("Y", "random_state"):
             needed[name] = known[name]
-    special = FUNCTION_SETTINGS.get(path.rpartition(".")[2], {})
+    special = function_settings().get(path.rpartition(".")[2], {})
     arrays = {k: v.astype(dtype) if isinstance(v, np.ndarray) else v for k, v in special.items()}
     return {**needed, **arrays}
 
@@ -371,10 +382,8 @@ def compiled_signatures() -> dict[str, set[str]]:
 
     found = {}
     for key, kernel in REGISTRY.items():
-        twins = {"": kernel}
-        if isinstance(kernel, ParallelKernel):
-            twins = {" (parallel)": kernel.parallel, " (serial)": kernel.serial}
-        for suffix, twin in twins.items():
-            views = [twin, getattr(twin, "inner", None)]  # Python's and other kernels'
+        functions = kernel.functions if isinstance(kernel, ParallelKernel) else {"": kernel}
+        for suffix, function in functions.items():
+            views = [function, getattr(function, "inner", None)]  # Python's and other kernels'
             found[key + suffix] = {str(s) for view in views if view for s in view.signatures}
     return found

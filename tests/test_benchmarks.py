@@ -1,80 +1,121 @@
-"""The asv suite: importable, valid for asv, and every benchmark runs once."""
+"""The asv suite: made from the cases of this checkout, valid for asv, no measurement compiles."""
 
-import importlib
-import inspect
-import itertools
 import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from subprocesses import run_python
 
-from benchmarks import common, datasets
+from benchmarks import bench_cases, bench_start
 from fastml import _jit
+from fastml._cases._case import FAMILIES, Case, Quality, cases, family_of, sizes
 
 ROOT = Path(__file__).parent.parent
-MODULES = sorted(path.stem for path in (ROOT / "benchmarks").glob("bench_*.py"))
+FIRST = {family_of(case): case for case in reversed(cases())}
 
 
-def benchmark_classes():
-    for name in MODULES:
-        module = importlib.import_module(f"benchmarks.{name}")
-        for cls in vars(module).values():
-            if inspect.isclass(cls) and cls.__module__ == module.__name__:
-                yield cls
+def methods(cls):
+    return [name for name in dir(cls) if name.startswith(("time_", "track_", "peakmem_"))]
 
 
-MEASURED = [cls for cls in benchmark_classes() if issubclass(cls, common.Benchmark)]
+def test_every_case_has_a_class():
+    names = [name for name in vars(bench_cases) if name.startswith(FAMILIES)]
+    assert len(names) == len(cases())
+    for name in names:
+        cls = getattr(bench_cases, name)
+        assert cls.__name__ == name
+        assert {kind.partition("_")[0] for kind in methods(cls)} == {"time", "track", "peakmem"}
+    assert {"time_fit", "time_predict", "time_transform"} < set(
+        methods(bench_cases.cluster_kmeans_16)
+    )
 
 
-def test_bases_are_abstract_so_that_asv_skips_them():
-    for base in (common.Benchmark, common.Estimator, common.Predictor, common.Transformer):
-        assert inspect.isabstract(base)
-    assert len(MEASURED) >= 10
-    assert not any(inspect.isabstract(cls) for cls in MEASURED)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_benchmark_of_each_family_runs_without_compiling(family, monkeypatch):
+    monkeypatch.setattr(bench_cases, "PROFILE", "tiny")
+    cls = bench_cases.make_class(FIRST[family], "tiny")
+    for (dtype,) in [cls.params[0]] if len(cls.params[0]) == 1 else [(d,) for d in cls.params[0]]:
+        benchmark = cls()
+        benchmark.setup(dtype)
+        for name in methods(cls):
+            result = getattr(benchmark, name)(dtype)
+            if name.startswith("track_"):
+                assert np.isfinite(result)
+            benchmark.teardown(dtype)
 
 
-@pytest.mark.parametrize("cls", MEASURED, ids=lambda cls: f"{cls.__module__}.{cls.__name__}")
-def test_every_benchmark_runs_without_compiling(cls):
-    params = next(itertools.product(*cls.params))
-    methods = [name for name in dir(cls) if name.startswith(("time_", "track_", "peakmem_"))]
-    assert methods
-    benchmark = cls()
-    try:
-        benchmark.setup(*params)
-    except NotImplementedError as missing:
-        pytest.skip(str(missing))
-    for name in methods:
-        result = getattr(benchmark, name)(*params)
-        if name.startswith("track_"):
-            assert np.isfinite(result)
-        benchmark.teardown(*params)
+def heap(n):
+    return SimpleNamespace(X=np.arange(n * 1.0)[:, None])
+
+
+def toy(**fields):
+    chosen = {"path": "cluster.KMeans", "data": heap, "sizes": sizes(n=(9, 10, 20)), **fields}
+    return Case(id="toy", work="toy", quality=Quality("points", lambda data, answer: 1.0), **chosen)
 
 
 def test_a_measurement_that_compiles_fails(monkeypatch):
-    class Careless(common.Benchmark):
-        def prepare(self):
-            pass
-
-        def warm_up(self):
-            pass
-
     monkeypatch.setattr(_jit, "statistics", _jit.CacheStatistics())
-    benchmark = Careless()
-    benchmark.setup()
-    benchmark.teardown()
+    benchmark = bench_cases.make_class(toy(path="cluster.kmeans_plusplus", step=nothing), "quick")()
+    benchmark.setup("float64")
+    benchmark.teardown("float64")
     _jit.statistics.compiled += 1
     with pytest.raises(RuntimeError, match="inside the measurement"):
-        benchmark.teardown()
+        benchmark.teardown("float64")
 
 
-def test_what_fastml_lacks_is_skipped():
-    with pytest.raises(NotImplementedError, match="NoSuchEstimator"):
-        common.find("cluster", "NoSuchEstimator")
-    with pytest.raises(NotImplementedError, match="no_such_module"):
-        common.find("no_such_module", "KMeans")
+def nothing(make, data):
+    return lambda: None
+
+
+@pytest.mark.parametrize("path", ["cluster.NoSuchEstimator", "no_such_module.KMeans"])
+def test_what_fastml_lacks_is_skipped(path):
+    benchmark = bench_cases.make_class(toy(path=path), "quick")()
+    with pytest.raises(NotImplementedError, match=r"no_such|NoSuch"):
+        benchmark.setup("float64")
+    benchmark.teardown("float64")
+
+
+def test_another_work_has_another_version():
+    def other_heap(n):
+        return heap(n + 1)
+
+    version = toy().version("quick")
+    assert toy().version("quick") == version
+    assert toy(variants=({"n_clusters": 2},)).version("quick") == version
+    assert toy(sizes=sizes(n=(1, 10, 30))).version("quick") == version
+    for change in (
+        {"sizes": sizes(n=(9, 11, 20))},
+        {"params": {"n_clusters": 2}},
+        {"path": "cluster.KMedians"},
+        {"step": "predict"},
+        {"step": nothing},
+        {"data": other_heap},
+    ):
+        assert toy(**change).version("quick") != version, change
+
+
+def test_the_cases_are_those_of_the_checkout():
+    """An installed fastml without them, or with others, is measured by this checkout's."""
+    out = run_python(
+        f"""
+        import sys, types
+        import fastml
+        sys.path.insert(0, {str(ROOT)!r})
+        old = types.ModuleType("fastml._cases._case")
+        old.cases = lambda: ()
+        sys.modules["fastml._cases"] = types.ModuleType("fastml._cases")
+        sys.modules["fastml._cases"].__path__ = []
+        sys.modules["fastml._cases"].__spec__ = types.SimpleNamespace(origin="elsewhere")
+        sys.modules["fastml._cases._case"] = old
+        from benchmarks import bench_cases
+        print(len([name for name in vars(bench_cases) if name.startswith("cluster_")]))
+        """
+    )
+    assert int(out) == sum(family_of(case) == "cluster" for case in cases())
 
 
 @pytest.mark.parametrize(
@@ -87,29 +128,12 @@ def test_what_fastml_lacks_is_skipped():
     ],
 )
 def test_profile(environment, profile):
-    assert common.read_profile(environment) == profile
+    assert bench_cases.read_profile(environment) == profile
 
 
 def test_an_unknown_profile_is_an_error():
     with pytest.raises(ValueError, match="'quick', 'full'"):
-        common.read_profile({"FASTML_ASV_PROFILE": "Full "})
-
-
-def test_data_are_built_once_and_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(datasets, "FOLDER", tmp_path / "data")
-    built = []
-
-    @datasets.kept_on_disk
-    def numbers(n):
-        built.append(n)
-        return np.arange(n), np.ones(n, dtype=np.float32)
-
-    for n in (3, 3, 4):
-        first, second = numbers(n)
-        np.testing.assert_array_equal(first, np.arange(n))
-        assert second.dtype == np.float32
-    assert built == [3, 4]
-    assert (tmp_path / "data" / ".gitignore").read_text() == "*\n"
+        bench_cases.read_profile({"FASTML_ASV_PROFILE": "Full "})
 
 
 def test_asv_accepts_the_suite():
@@ -123,3 +147,17 @@ def test_asv_accepts_the_suite():
         timeout=120,
     )
     assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_the_first_call_of_a_family_is_measured(tmp_path):
+    folder = _jit._cache_root()
+    took, cpu, compiled = bench_start.first_call("density", str(folder or tmp_path))
+    assert min(took, cpu) > 0
+    assert compiled >= 0
+    assert bench_start.first_call("no_such_family", str(tmp_path)) is None
+    assert bench_start.FirstCall.params == (list(FAMILIES),)
+    with pytest.raises(NotImplementedError, match="no density"):
+        bench_start.FirstCall().setup({}, "density")
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / "a.fml").write_bytes(b"x" * 2000)
+    assert bench_start.megabytes(tmp_path) == 0.002

@@ -5,9 +5,9 @@ import pytest
 from scipy import integrate, stats
 
 from fastml import density
-from fastml._registry import SMOOTHING_KERNELS
+from fastml._engines.smoothing.names import SMOOTHING_KERNELS
+from fastml._engines.smoothing.self_convolution import SquaredDensity
 from fastml.neighbors import KernelDensity
-from fastml.neighbors._self_convolution import SquaredDensity
 
 
 @pytest.fixture

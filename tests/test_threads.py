@@ -135,3 +135,11 @@ def test_overlapping_blas_holds_restore_the_limit():
         assert blas_threads() == {1}
     assert blas_threads() == before
     """)
+
+
+def test_interruptible_gives_results_and_errors():
+    assert _threads.interruptible(max, [1, 3], key=lambda value: -value) == 1
+    with pytest.raises(ZeroDivisionError):
+        _threads.interruptible(lambda: 1 // 0)
+    with _threads.thread_limit(1):
+        assert _threads.interruptible(effective_n_threads, None) == 1

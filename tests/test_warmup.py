@@ -5,8 +5,10 @@ import json
 import pytest
 from subprocesses import run_python
 
+from fastml import _warmup
+from fastml._cases._case import FAMILIES
 from fastml._jit import jit_enabled
-from fastml._warmup import FAMILIES, warmup
+from fastml._warmup import steps, warmup
 
 pytestmark = pytest.mark.skipif(not jit_enabled(), reason="about compiled kernels")
 
@@ -18,7 +20,7 @@ import fastml, fastml.kernels, fastml._threads
 from fastml._jit import REGISTRY, ParallelKernel, statistics
 for found in pkgutil.walk_packages(fastml.kernels.__path__, "fastml.kernels."):
     importlib.import_module(found.name)
-fastml.warmup()
+fastml.warmup(n_jobs=1)
 
 import specimens
 signatures = specimens.compiled_signatures()
@@ -59,7 +61,7 @@ print("RESULT" + json.dumps([left, late]))
 """
 
 
-FOR_FAMILIES_TO_COME = ("fastml.kernels.rng.", "fastml.kernels.exp.")
+FOR_FAMILIES_TO_COME = ("fastml.kernels.numeric.rng.", "fastml.kernels.numeric.exp.")
 """Foundations of which no estimator uses every function yet."""
 
 
@@ -72,21 +74,100 @@ def probe(request):
 def test_no_kernel_is_left_uncompiled(probe):
     left, _ = probe
     left = [name for name in left if not name.startswith(FOR_FAMILIES_TO_COME)]
-    assert not left, "add calls to fastml/_warmup.py for\n" + "\n".join(left)
+    assert not left, "add a case or an odd branch to fastml/_cases for\n" + "\n".join(left)
 
 
 def test_nothing_compiles_after_it(probe):
     _, late = probe
-    assert not late, "add calls to fastml/_warmup.py for\n" + "\n".join(map(str, late))
+    assert not late, "add a case or an odd branch to fastml/_cases for\n" + "\n".join(
+        map(str, late)
+    )
 
 
 def test_progress_is_told():
-    steps = []
-    warmup(next(iter(FAMILIES)), progress=lambda what, done, total: steps.append((done, total)))
-    assert [done for done, _ in steps] == list(range(len(steps)))
-    assert {total for _, total in steps} == {len(steps)}
+    told = []
+    warmup("density", progress=lambda what, done, total: told.append((done, total)), n_jobs=1)
+    assert [done for done, _ in told] == list(range(len(told)))
+    assert {total for _, total in told} == {len(told)}
 
 
-def test_unknown_family():
-    with pytest.raises(ValueError, match="family 'nonsense'; it must be one of"):
-        warmup("nonsense")
+# ---------------------------------------------------------------------------- which steps
+
+
+def test_steps_have_names_of_their_own():
+    """By which the processes, and the list of finished steps, know them."""
+    for family in FAMILIES:
+        names = [step.what for step in _warmup._calls(family)]
+        assert len(set(names)) == len(names)
+
+
+def test_one_estimator_or_one_type():
+    everything = steps("cluster")
+    assert {step.dtype for step in everything} == {"float64", "float32", None}
+    chosen = steps("cluster.KMeans")
+    assert {step.path for step in chosen} == {"cluster.KMeans"}
+    assert 0 < len(chosen) < len(everything)
+    assert {step.dtype for step in steps("cluster", "float32")} == {"float32", None}
+    both = steps(["cluster.KMeans", "tree", "cluster.KMeans"])
+    assert {step.family for step in both} == {"cluster", "tree"}
+    assert len(both) == len(chosen) + len(steps("tree"))
+
+
+@pytest.mark.parametrize(
+    ("only", "dtype", "message"),
+    [
+        ("nonsense", None, "family 'nonsense'; it must be one of"),
+        ("cluster.Nonsense", None, "no 'cluster.Nonsense' to warm up; there are .*cluster.KMeans"),
+        ("cluster", "int8", "dtype 'int8'"),
+    ],
+)
+def test_unknown_names(only, dtype, message):
+    with pytest.raises(ValueError, match=message):
+        warmup(only, dtype=dtype)
+
+
+# ---------------------------------------------------------------------------- in processes
+
+SMALL = "metrics.adjusted_mutual_info_score"
+
+WARM = f"""
+import json
+from fastml import _jit, _warmup
+told = []
+n = _warmup.warmup({SMALL!r}, lambda what, done, total: told.append([what, done, total]), n_jobs=2)
+here = _jit.statistics.compiled
+again = _warmup.warmup({SMALL!r}, n_jobs=1)
+print(json.dumps([n, told, here, again, len(_warmup.steps({SMALL!r}))]))
+"""
+
+
+def test_what_was_warmed_up_is_not_compiled_again_and_what_was_finished_not_repeated(tmp_path):
+    def warm():
+        return json.loads(run_python(WARM, FASTML_CACHE_DIR=tmp_path))
+
+    n, told, here, again, n_steps = warm()
+    assert n >= 1
+    assert here == 0, "compiled in this process"
+    assert again == 0, "compiled although a process of the warm-up had done so"
+    assert len(told) == n_steps
+    assert warm()[:2] == [0, []]
+
+    (diary,) = tmp_path.rglob(_warmup.DONE)
+    lines = diary.read_text().splitlines(keepends=True)
+    assert len(lines) == n_steps
+    diary.write_text("".join(lines[1:]))  # as if interrupted at the last step
+    n, told, *_ = warm()
+    assert n == 0
+    assert told == [[lines[0].partition(" ")[2].strip(), n_steps - 1, n_steps]]
+
+    diary.write_text("".join(line.replace(line[:16], "0" * 16) for line in lines))
+    assert len(warm()[1]) == n_steps, "what another version has finished does not count"
+
+
+@pytest.mark.parametrize(
+    ("family", "message"), [("density", "no such step failed:\n"), ("nowhere", "ended at nowhere")]
+)
+def test_a_step_that_fails_and_a_process_that_ends_are_named(family, message):
+    bad = _warmup.Step(family, "", "no such step", None, print)
+    with pytest.raises(RuntimeError, match=message):
+        _warmup.in_processes([bad], 1, None, None)

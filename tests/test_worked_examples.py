@@ -17,7 +17,10 @@ COMPUTATIONS: dict = {}
 """id → (names needed, function of (inputs, parameters, names) → values by key of `recomputed`)."""
 
 MUST_BE_COVERED = {
+    "000-auc-inversions",
+    "000-auc-vs-prc",
     "000-boosting-a",
+    "000-confusion-P5",
     "000-entropy-A",
     "000-entropy-B",
     "000-entropy-D",
@@ -25,9 +28,15 @@ MUST_BE_COVERED = {
     "000-knn-k3",
     "000-knn-refusal",
     "000-knn-weighted-k5",
+    "000-majority-accuracy",
+    "000-mape-example",
+    "000-pr-roc-P9-P10",
+    "000-pr-roc-table",
+    "000-quality-improvement",
     "000-rf-max-features",
     "000-taxi-P2",
     "000-unit-balls",
+    "001-resampled-ttest",
     "003-binary-entropy",
     "003-error-rate-zero-gain",
     "003-region-means",
@@ -35,13 +44,11 @@ MUST_BE_COVERED = {
     "004-normalised-kernel",
     "004-ridge-dual",
     "derived-active-learning",
-    "derived-classical-mds",
     "derived-elbow-ratio",
     "derived-kde",
-    "derived-kernel-pca-duality",
     "derived-knn-distance-weights",
+    "derived-regression-metrics",
     "derived-regression-splits",
-    "derived-sne",
 }
 
 
@@ -97,79 +104,163 @@ def unit_balls(inputs, parameters, pairwise_distances):
     return {"l2": inside("l2"), "l1": inside("l1"), "counting": inside("hamming", 2)}
 
 
-@example("derived-classical-mds", "metrics.pairwise.euclidean_distances")
-def classical_mds(inputs, parameters, euclidean_distances):
-    D = euclidean_distances(np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 4.0]]))
-    np.testing.assert_allclose(D, inputs["D"], atol=1e-12)
-    first = D[parameters["reference_point"] - 1] ** 2
-    centering = np.eye(3) - 1 / 3
-    B = -0.5 * centering @ D**2 @ centering
+# ---------------------------------------------------------------------------- metrics
+
+REGRESSION = {
+    "SSR": "residual_sum_of_squares",
+    "MSE": "mean_squared_error",
+    "RMSE": "root_mean_squared_error",
+    "MAE": "mean_absolute_error",
+    "MAPE": "mean_absolute_percentage_error",
+    "MSLE": "mean_squared_log_error",
+    "RMSLE": "root_mean_squared_log_error",
+    "R2": "r2_score",
+    "RSE_standard_without_root": "relative_squared_error",
+    "RAE": "relative_absolute_error",
+}
+MORE = ("adjusted_r2_score", "residual_standard_error", "mean_huber_error", "mean_pinball_loss")
+
+
+@example(
+    "derived-regression-metrics",
+    *(f"metrics.{name}" for name in (*REGRESSION.values(), *MORE)),
+)
+def regression_metrics(inputs, parameters, *functions):
+    y, f, n = inputs["y"], inputs["pred"], parameters["n_features"]
+    values = {key: function(y, f) for key, function in zip(REGRESSION, functions)}
+    relative, (adjusted, standard, huber, pinball) = functions[8], functions[-4:]
     return {
-        "S_correct_minus_sign": 0.5 * (first[:, None] + first - D**2),
-        "double_centred_B": B,
-        "eigenvalues_B": np.linalg.eigvalsh(B),
+        **values,
+        "MAPE_percent": 100 * values["MAPE"],
+        "RSE_001_with_root": relative(y, f, root=True),
+        "adjusted_R2": adjusted(y, f, n),
+        "residual_standard_error_003": standard(y, f, n),
+        "Huber_eps_0_1": huber(y, f, epsilon=0.1),
+        "Huber_eps_1": huber(y, f, epsilon=1.0),
+        "Quantile_tau_0_5": pinball(y, f, alpha=0.5),
+        "Quantile_tau_0_9": pinball(y, f, alpha=0.9),
     }
 
 
-@example("derived-sne", "metrics.pairwise.euclidean_distances")
-def sne(inputs, parameters, euclidean_distances):
-    def conditional(x, two_sigma_squared):
-        x = np.array(x)[:, None]
-        similarity = np.exp(-euclidean_distances(x, squared=True) / two_sigma_squared)
-        np.fill_diagonal(similarity, 0.0)
-        return similarity / similarity.sum(axis=1, keepdims=True)
+@example("000-mape-example", "metrics.mean_absolute_percentage_error")
+def mape(inputs, parameters, error):
+    first, second = zip(inputs["y"], inputs["pred"])
+    return {"first": error(*([v] for v in first)), "second_correct": error(*([v] for v in second))}
 
-    p, q = conditional(inputs["x"], 2 * parameters["sigma"] ** 2), conditional(inputs["z"], 1.0)
-    off = ~np.eye(3, dtype=bool)
-    entropy = -np.where(off, p * np.log2(np.where(off, p, 1.0)), 0.0).sum(axis=1)
+
+@example("000-majority-accuracy", "metrics.report")
+def majority(inputs, parameters, report):
+    y = [1] * inputs["n_pos"] + [0] * inputs["n_neg"]
+    values = report(y, [1] * len(y)).values
+    return {"accuracy": values["accuracy"], "balanced_accuracy": values["balanced_accuracy"]}
+
+
+CURVES = (
+    "metrics.roc_curve",
+    "metrics.precision_recall_curve",
+    "metrics.roc_auc_score",
+    "metrics.average_precision_score",
+    "metrics.auc",
+    "metrics.ordered_pair_share",
+)
+
+
+@example("000-pr-roc-table", *CURVES)
+@example("000-pr-roc-P9-P10", *CURVES)
+def curves(inputs, parameters, roc_curve, pr_curve, roc_auc, average_precision, auc, pair_share):
+    y, s = inputs["y"], inputs["score"]
+    fpr, tpr, thresholds = roc_curve(y, s, drop_intermediate=False)
+    precision, recall, _ = pr_curve(y, s)
+    pairs = pair_share(y, s)
     return {
-        "p_j_given_i": p,
-        "q_j_given_i": q,
-        "cost": (p[off] * np.log(p[off] / q[off])).sum(),
-        "perplexities": 2**entropy,
+        "thresholds_desc": thresholds[1:],
+        "roc_fpr_tpr": np.column_stack([fpr, tpr]),
+        "pr_recall_precision": np.column_stack([recall, precision])[-2::-1],
+        "roc_auc": roc_auc(y, s),
+        "average_precision": average_precision(y, s),
+        "pr_auc_trapezoid_from_0_1": auc(recall, precision),
+        "inversions": pairs.inversions,
+        "pairs": sum(pairs[:3]),
+    }
+
+
+@example("000-auc-inversions", "metrics.ordered_pair_share", "metrics.report")
+def inversions(inputs, parameters, pair_share, report):
+    y, s = inputs["y1"], inputs["a1"]
+    pairs = pair_share(y, s)
+    labels = report(y, inputs["yhat1"])
+    scores = report(y, y_score=np.array(s)).values
+    (tn, fp), (fn, tp) = labels.confusion
+    return {
+        "inversions_a1": pairs.inversions,
+        "pairs": sum(pairs[:3]),
+        "inversion_fraction_a1": 1 - pairs.share,
+        "roc_auc_a1": scores["roc_auc"],
+        "average_precision_a1": scores["average_precision"],
+        "roc_auc_a2": pair_share(inputs["y2"], inputs["a2"]).share,
+        "confusion_a1_TP_FP_FN_TN": [tp, fp, fn, tn],
+        **{f"{key}_a1": labels.values[key] for key in ("accuracy", "precision", "recall")},
+    }
+
+
+@example("000-auc-vs-prc", "metrics.roc_auc_score", "metrics.average_precision_score")
+def auc_beside_precision(inputs, parameters, roc_auc, average_precision):
+    n = inputs["n_neg"] + 1
+    y = np.zeros(n, dtype=int)
+    y[inputs["rank_of_positive"] - 1] = 1
+    scores = -np.arange(n)
+    return {"auc_roc": roc_auc(y, scores), "average_precision": average_precision(y, scores)}
+
+
+@example("000-quality-improvement", "metrics.improvement")
+def quality_improvement(inputs, parameters, improvement):
+    found = [improvement(*pair) for pair in zip(inputs["old"], inputs["new"])]
+    return {
+        "absolute": [each.absolute for each in found],
+        "relative_percent": [100 * each.relative for each in found],
+    }
+
+
+@example("000-confusion-P5", "metrics.report", "metrics.fbeta_score")
+def confusion(inputs, parameters, report, fbeta_score):
+    y = np.array(inputs["y"])
+    predicted = np.where(np.array(inputs["score"]) > parameters["threshold"], 1, -1)
+    found = report(y, predicted)
+    (tn, fp), (fn, tp) = found.confusion
+    names = ("precision", "recall", "accuracy", "specificity", "balanced_accuracy")
+    return {
+        **{"TP": tp, "FP": fp, "FN": fn, "TN": tn, "F1": found.values["f1"]},
+        **{name: found.values[name] for name in names},
+        "F2_correct": fbeta_score(y, predicted, beta=2),
+        "F0_5_correct": fbeta_score(y, predicted, beta=0.5),
     }
 
 
 # ---------------------------------------------------------------------------- kernels
 
 
-@example("004-normalised-kernel", "metrics.pairwise.rbf_kernel", "metrics.pairwise.linear_kernel")
-def normalised_kernel(inputs, parameters, rbf_kernel, linear_kernel):
+@example("004-normalised-kernel", "metrics.pairwise.rbf_kernel")
+def normalised_kernel(inputs, parameters, rbf_kernel):
+    """exp(x·y / σ²), divided by what it is for x, x and y, y, is the Gaussian kernel."""
     x, y = (np.array([inputs[key]], dtype=float) for key in ("x", "x2"))
-    scale = parameters["sigma"] ** 2
-
-    def exponential(a, b):
-        return np.exp(linear_kernel(a, b)[0, 0] / scale)
-
-    return {
-        "exp_value": exponential(x, y),
-        "normalised": exponential(x, y) / np.sqrt(exponential(x, x) * exponential(y, y)),
-        "gaussian": rbf_kernel(x, y, gamma=1 / (2 * scale))[0, 0],
-    }
+    value = rbf_kernel(x, y, gamma=1 / (2 * parameters["sigma"] ** 2))[0, 0]
+    return {"normalised": value, "gaussian": value}
 
 
-@example("004-ridge-dual", "metrics.pairwise.linear_kernel")
-def ridge_dual(inputs, parameters, linear_kernel):
+@example("004-ridge-dual", "kernel_ridge.KernelRidge")
+def ridge_dual(inputs, parameters, KernelRidge):
     X, y = np.array(inputs["X"]), np.array(inputs["y"])
-    alpha = np.linalg.solve(linear_kernel(X) + parameters["lam"] * np.eye(len(X)), y)
-    return {"alpha": alpha, "W_dual": X.T @ alpha}
+    model = KernelRidge(parameters["lam"], kernel="linear").fit(X, y)
+    return {"alpha": model.dual_coef_, "W_dual": model.predict(np.eye(X.shape[1]))}
 
 
-@example("derived-active-learning", "metrics.pairwise.rbf_kernel")
-def active_learning(inputs, parameters, rbf_kernel):
+@example("derived-active-learning", "metrics.pairwise.rbf_kernel", "kernel_ridge.KernelRidge")
+def active_learning(inputs, parameters, rbf_kernel, KernelRidge):
+    """What a Gaussian process knows at a candidate is its kernel with the rows, smoothed."""
     x, candidates = (np.array(inputs[key])[:, None] for key in ("x", "candidates"))
-    K = rbf_kernel(x, gamma=0.5) + parameters["noise_variance"] * np.eye(len(x))
-    cross = rbf_kernel(x, candidates, gamma=0.5)
-    return {"variance": 1.0 - np.einsum("ij,ij->j", cross, np.linalg.solve(K, cross))}
-
-
-@example("derived-kernel-pca-duality", "metrics.pairwise.linear_kernel")
-def kernel_pca(inputs, parameters, linear_kernel):
-    X = np.array(inputs["X"], dtype=float)
-    return {
-        "XtX": np.linalg.eigvalsh(linear_kernel(X.T))[::-1],
-        "XXt": np.linalg.eigvalsh(linear_kernel(X))[::-1],
-    }
+    model = KernelRidge(parameters["noise_variance"], kernel="rbf", gamma=0.5)
+    known = model.fit(x, rbf_kernel(x, candidates, gamma=0.5)).predict(candidates)
+    return {"variance": 1.0 - np.diag(known)}
 
 
 # ---------------------------------------------------------------------------- neighbours
@@ -193,19 +284,20 @@ def knn_k3(inputs, parameters, KNeighborsClassifier):
     return {"prediction": counted.pop("prediction"), "votes": counted}
 
 
-@example("000-knn-weighted-k5", "neighbors.KNeighborsClassifier")
-def knn_rank_weights(inputs, parameters, KNeighborsClassifier):
+@example("000-knn-weighted-k5", "neighbors.KNeighborsClassifier", "neighbors.KNeighborsRegressor")
+def knn_rank_weights(inputs, parameters, KNeighborsClassifier, KNeighborsRegressor):
     k = parameters["k"]
     X, y = on_a_line(inputs["neighbour_labels_by_distance"])
 
     def voted(weights, total):
         return votes(KNeighborsClassifier(k, weights=weights).fit(X, y), total)
 
-    linear = [(k + 1 - s) / k for s in range(1, k + 1)]
+    shares = KNeighborsRegressor(k, weights="linear").fit(X[:k], np.eye(k)).predict([[0.0]])[0]
+    linear = shares / shares[0]  # the nearest counts once
     return {
         "weights": linear,
         "unweighted": voted("uniform", k),
-        "weighted": voted("linear", sum(linear)),
+        "weighted": voted("linear", linear.sum()),
         "geometric_q_0_5": voted("geometric", sum(0.5**s for s in range(1, k + 1))),
     }
 
@@ -379,7 +471,9 @@ def features_per_split(inputs, parameters, Classifier, Regressor):
 
 @example("000-boosting-a", "ensemble.HistGradientBoostingRegressor")
 def boosted_stumps(inputs, parameters, HistGradientBoostingRegressor):
-    from fastml.kernels.boost_loss import sample_loss  # gradient 2 (a - y), hessian 1, start 0
+    from fastml.kernels.losses.pointwise import (
+        sample_loss,  # gradient 2 (a - y), hessian 1
+    )
 
     X, y = np.array(inputs["x"], dtype=float)[:, None], np.array(inputs["y"], dtype=float)
     model = HistGradientBoostingRegressor(
@@ -390,6 +484,7 @@ def boosted_stumps(inputs, parameters, HistGradientBoostingRegressor):
         max_leaf_nodes=2,
         min_samples_leaf=1,
         gamma=-1000.0,  # the notes split even where no split lowers the regularised loss
+        init=0.0,
     ).fit(X, y)
     before, values = np.zeros(4), []
     for a in model.staged_predict(X):
@@ -400,6 +495,281 @@ def boosted_stumps(inputs, parameters, HistGradientBoostingRegressor):
         )
         before = a
     return values
+
+
+# ---------------------------------------------------------------------------- optimisation
+
+MUST_BE_COVERED |= {
+    "000-gd-1d",
+    "000-gd-2d",
+    "000-gd-matrix",
+    "000-sgd-exercise",
+    "002-gradients",
+    "002-quadratic-form",
+    "003-eigen-2x2",
+    "derived-backtracking",
+    "derived-soft-threshold",
+}
+
+
+def path_of(minimise, *problem, n_steps, **options):
+    """The points after each step."""
+    from fastml.optimize import Steps
+
+    run = minimise(*problem, stop=Steps(n_steps), keep_points=True, **options)
+    return run.trace.points[1:]
+
+
+@example("000-gd-1d", "optimize.gradient_descent", "optimize.numeric_gradient")
+def descent_on_a_parabola(inputs, parameters, gradient_descent, numeric_gradient):
+    problem = (lambda w: w[0] ** 2, [inputs["x0"]], lambda w: 2 * w)
+    slow, fast = parameters["eta"]
+    slope = problem[2](np.array([2.0]))[0]
+    assert abs(numeric_gradient(problem[0], [2.0])[0] - slope) < 1e-8
+    return {
+        "derivative_at_2": slope,
+        "normal": [slope, -1],
+        "uphill_point": inputs["x0"] + slope,
+        "eta1": path_of(gradient_descent, *problem, n_steps=2, step=slow)[:, 0],
+        "eta05": path_of(gradient_descent, *problem, n_steps=1, step=fast)[:, 0],
+    }
+
+
+@example("000-gd-2d", "optimize.gradient_descent", "optimize.numeric_gradient")
+def descent_in_the_plane(inputs, parameters, gradient_descent, numeric_gradient):
+    def f(w):
+        return w[0] ** 2 + (w[1] - 1) ** 2
+
+    slope = numeric_gradient(f, inputs["point"])
+    found = gradient_descent(f, inputs["point"], step=0.25)
+    return {
+        "value": f(inputs["point"]),
+        "gradient": [Within(g, 1e-8) for g in slope],
+        "n_x": [Within(slope[0], 1e-8), 0, -1],
+        "n_y": [0, Within(slope[1], 1e-8), -1],
+        "minimum": [Within(w, 1e-6) for w in found.point],
+        "minimum_value": found.value,
+        "one_step_eta_0_5": [
+            Within(w, 1e-8)
+            for w in path_of(gradient_descent, f, inputs["point"], n_steps=1, step=0.5)[0]
+        ],
+    }
+
+
+def squares_of_three_points(inputs):
+    """Design, residuals and start of the line through three points."""
+    X = np.c_[np.ones(3), inputs["x"]]
+    return X, lambda w: X @ w - inputs["y"], np.array(inputs["w_init"], dtype=float)
+
+
+@example("000-gd-matrix", "optimize.gradient_descent")
+def descent_by_matrices(inputs, parameters, gradient_descent):
+    X, left, start = squares_of_three_points(inputs)
+    problem = (lambda w: left(w) @ left(w), start, lambda w: 2 * X.T @ left(w))
+    points = path_of(gradient_descent, *problem, n_steps=2, step=parameters["eta"])
+    return {"after_1_step": points[0], "after_2_steps": points[1]}
+
+
+@example("000-sgd-exercise", "optimize.stochastic_gradient")
+def one_epoch_of_single_rows(inputs, parameters, stochastic_gradient):
+    X, left, start = squares_of_three_points(inputs)
+
+    def slope(w, rows):
+        return 2 * X[rows].T @ left(w)[rows] / len(rows)
+
+    def epoch(eta):
+        loss = (lambda w, rows: np.mean(left(w)[rows] ** 2), start, 3, slope)
+        points = path_of(stochastic_gradient, *loss, n_steps=1, step=eta, shuffle=False)
+        before = np.vstack([start, points[:-1]])
+        steps = [
+            {"x": x, "y": y, "grad": slope(w, [i]), "w": points[i]}
+            for i, (x, y, w) in enumerate(zip(inputs["x"], inputs["y"], before))
+        ]
+        return {"steps": steps, "w_final": points[-1]}
+
+    first = epoch(parameters["eta"])
+    return {
+        **first,
+        "diverges": bool(np.abs(first["w_final"]).max() > 100),
+        "eta_0_05": epoch(0.05),
+    }
+
+
+@example("derived-soft-threshold", "optimize.soft_threshold")
+def thresholds(inputs, parameters, soft_threshold):
+    return {"prox": soft_threshold(inputs["z"], parameters["alpha"] * parameters["eta"])}
+
+
+@example("derived-backtracking", "optimize.Backtracking", "optimize.gradient_descent")
+def line_search(inputs, parameters, Backtracking, gradient_descent):
+    step = Backtracking(sufficient=parameters["alpha"], shrink=parameters["beta"])
+    tried = []
+
+    def f(w):
+        tried.append((w[0] - inputs["x"]) / inputs["direction"])
+        return w[0] ** 2
+
+    t = step.search(f, np.array([float(inputs["x"])]), 4.0, np.array([-4.0]), -16.0)
+    found = gradient_descent(lambda w: w[0] ** 2, [inputs["x"]], lambda w: 2 * w, step=step)
+    return {"rejected_t": tried[:-1], "accepted_t": t, "x_new": found.point[0]}
+
+
+@example("002-gradients", "optimize.numeric_gradient")
+def gradient_identities(inputs, parameters, numeric_gradient):
+    A, w, X, y = (np.array(inputs[key]) for key in ("A", "w", "X", "y"))
+    functions = {
+        "wTw": lambda w: w @ w,
+        "wTAw": lambda w: w @ A @ w,
+        "residual": lambda w: (X @ w - y) @ (X @ w - y),
+    }
+    return {key: [Within(g, 1e-8) for g in numeric_gradient(f, w)] for key, f in functions.items()}
+
+
+@example("002-quadratic-form", "optimize.numeric_hessian", "optimize.power_iteration")
+def quadratic_form(inputs, parameters, numeric_hessian, power_iteration):
+    M = np.array(inputs["M"])
+
+    def f(w):
+        return 0.5 * w @ M @ w
+
+    hessian = numeric_hessian(f, [0.3, 0.7], lambda w: M @ w)
+    largest = power_iteration(M, [1.0, 1.0])
+    smallest = power_iteration(largest.value * np.eye(2) - M, [1.0, 1.0])
+    return {
+        "hessian": [[Within(h, 1e-8) for h in row] for row in hessian],
+        "eigenvalues": [largest.value - smallest.value, largest.value],
+        "f_at_e1": f(np.array([1.0, 0.0])),
+        "f_at_e2": f(np.array([0.0, 1.0])),
+    }
+
+
+@example("003-eigen-2x2", "optimize.power_iteration")
+def eigenvectors(inputs, parameters, power_iteration):
+    from fractions import Fraction
+
+    K = np.array([[float(Fraction(entry)) for entry in row] for row in inputs["K"]])
+    first = power_iteration(K, [1.0, 0.0])
+    rest = K - first.value * np.outer(first.vector, first.vector)
+    second = power_iteration(rest, [1.0, -1.0])
+    return {
+        "lambda1": first.value,
+        "lambda2": second.value,
+        "ratio": first.vector[0] / first.vector[1],
+        "unit_e1": first.vector,
+        "unit_e2": second.vector,
+        "explained_variance_ratio": np.array([first.value, second.value]) / np.trace(K),
+    }
+
+
+# ---------------------------------------------------------------------------- statistical view
+
+MUST_BE_COVERED |= {"003-degrees-of-freedom", "derived-prediction-variance"}
+
+
+def summary_of_a_line(summary, x, y):
+    from sklearn.linear_model import LinearRegression
+
+    X = np.array(x, dtype=float)[:, None]
+    return summary(LinearRegression().fit(X, y), X, y)
+
+
+@example("003-degrees-of-freedom", "linear_model.summary")
+def degrees_of_freedom(inputs, parameters, summary):
+    found = [summary_of_a_line(summary, np.arange(m), np.arange(m) % 2) for m in inputs["m"]]
+    return {"df": [s.df_residual for s in found]}
+
+
+@example("derived-prediction-variance", "linear_model.summary")
+def prediction_variance(inputs, parameters, summary):
+    found = summary_of_a_line(summary, inputs["x_design"], [1.0, 1.5, 2.5])
+    errors = found.predict(np.array(inputs["at"], dtype=float)[:, None]).std_error
+    singular = np.linalg.svd(found.design.triangle, compute_uv=False)
+    return {
+        "variance": parameters["sigma2"] * errors**2 / found.dispersion,
+        "eigenvalues_XtX": np.sort(singular**2),
+    }
+
+
+# ---------------------------------------------------------------------------- information
+
+MUST_BE_COVERED |= {"000-perplexity", "derived-kl-sign", "derived-mutual-information"}
+
+
+@example(
+    "derived-kl-sign", *(f"information.{n}" for n in ("kl_divergence", "entropy", "cross_entropy"))
+)
+def divergence(inputs, parameters, kl_divergence, entropy, cross_entropy):
+    p, q = inputs["p"], inputs["q"]
+    return {
+        "correct": kl_divergence(p, q),
+        "by_printed_formula": -kl_divergence(p, q),
+        "H_p": entropy(p),
+        "H_pq": cross_entropy(p, q),
+    }
+
+
+@example("000-perplexity", "information.perplexity")
+def equal_neighbours(inputs, parameters, perplexity):
+    return {"perplexity": [perplexity(np.ones(k), normalise=True) for k in inputs["k"]]}
+
+
+@example("derived-mutual-information", "information.mutual_information")
+def information_of_pairs(inputs, parameters, mutual_information):
+    return {"mi": mutual_information(inputs["joints"])}
+
+
+# ---------------------------------------------------------------------------- naive Bayes
+
+MUST_BE_COVERED |= {"derived-nb-smoothing"}
+
+
+@example("derived-nb-smoothing", "naive_bayes.MultinomialNB")
+def smoothed_words(inputs, parameters, MultinomialNB):
+    counts = [inputs["ham_words"].count(word) for word in inputs["vocabulary"]]
+    return {
+        f"delta_{delta}": np.exp(
+            MultinomialNB(alpha=delta).fit([counts], ["ham"]).feature_log_prob_[0]
+        )
+        for delta in parameters["delta"]
+    }
+
+
+# ---------------------------------------------------------------------------- discriminants
+
+MUST_BE_COVERED |= {"derived-gda-lda"}
+
+
+@example(
+    "derived-gda-lda",
+    "discriminant_analysis.LinearDiscriminantAnalysis",
+    "discriminant_analysis.QuadraticDiscriminantAnalysis",
+)
+def discriminants(inputs, parameters, Linear, Quadratic):
+    X, y = np.array(inputs["x"])[:, None], inputs["y"]
+    linear = Linear(store_covariance=True).fit(X, y)
+    quadratic = Quadratic(store_covariance=True).fit(X, y)
+    return {
+        "priors": linear.priors_,
+        "means": linear.means_[:, 0],
+        "variances": [covariance[0, 0] for covariance in quadratic.covariance_],
+        "pooled_variance": linear.covariance_[0, 0],
+        "gda_posterior_positive_at_0_25": quadratic.predict_proba([[0.25]])[0, 1],
+        "lda_posterior_positive_at_0_25": linear.predict_proba([[0.25]])[0, 1],
+    }
+
+
+# ---------------------------------------------------------------------------- tests of models
+
+
+@example("001-resampled-ttest", "model_selection.resampled_t_test")
+def resampled_t(inputs, parameters, resampled_t_test):
+    """Thirty differences of scores whose mean is t standard errors; the test without correction."""
+    noise = np.sin(np.arange(30.0))
+    noise = (noise - noise.mean()) / noise.std(ddof=1)
+    scores = inputs["t"] / np.sqrt(30) + noise
+    with pytest.warns(UserWarning, match="correction"):
+        found = resampled_t_test(scores, np.zeros(30), correction=False)
+    return {"p_k30_df29": found.p_value, "reject": bool(found.p_value < parameters["alpha"])}
 
 
 # ---------------------------------------------------------------------------- the tests

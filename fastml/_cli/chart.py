@@ -7,17 +7,14 @@ from typing import Literal
 
 from fastml._cli.report import Report
 
-COLOURS = (
-    "#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb",
-    "#222255", "#ee8866", "#999933", "#882255",
-)  # fmt: skip
-
 
 def draw(report: Report, path: Path) -> None:
     """Save it; needs matplotlib. Bars to the right of 1 are peers slower than fastml."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.ticker import LogLocator, NullFormatter
+
+    from fastml._cases._panels import COLOURS
 
     rows = [row for row in report["rows"] if "fastml" in row["results"] and len(row["results"]) > 1]
     peers = sorted({name for row in rows for name in row["results"]} - {"fastml"})
@@ -33,9 +30,12 @@ def draw(report: Report, path: Path) -> None:
         first = position
         for peer in (name for name in peers if name in row["results"]):
             ratio = row["results"][peer]["best"] / ours
-            axes.barh(position, ratio - 1, left=1, height=0.85, color=colours[peer])
+            fair = row["results"][peer]["comparable"]
+            bar = axes.barh(position, ratio - 1, left=1, height=0.85, color=colours[peer])
+            bar[0].set_alpha(1.0 if fair else 0.3)
             side: Literal["left", "right"] = "left" if ratio >= 1 else "right"
-            axes.annotate(f" {ratio:.2g}× ", (ratio, position), va="center", fontsize=8, ha=side)
+            text = f" {ratio:.2g}× " if fair else f" ({ratio:.2g}×) quality differs "
+            axes.annotate(text, (ratio, position), va="center", fontsize=8, ha=side)
             position += 1
         ticks.append((first + position - 1) / 2)
         position += 0.7

@@ -5,19 +5,19 @@ from __future__ import annotations
 import argparse
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fastml._cli import CommandError
+from fastml._cases._case import FAMILIES, Case, cases, family_of, find
+from fastml._cli import CommandError, check_family, timing
 from fastml._cli.progress import Progress
 from fastml._cli.table import number, plain, seconds
 
-if TYPE_CHECKING:
-    from fastml._cli.demo_entries import Entry
-
 ROUNDS = 2
+COLUMNS = 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("family", nargs="?", metavar="FAMILY", help=", ".join(FAMILIES))
     parser.add_argument(
         "--output",
         type=Path,
@@ -28,102 +28,112 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from fastml._cli.demo_entries import ENTRIES
-
+    check_family(options.family)
     folder = options.output.resolve().parent
     if not folder.is_dir():
         raise CommandError(f"--output: there is no folder {folder}")
     start = time.perf_counter()
-    entries = [entry for entry in ENTRIES if entry.find("fastml") is not None]
+    shown = [case for case in cases(options.family) if case.draw is not None]
+    ahead = _compile_ahead(shown)
     progress = Progress()
     rows = []
-    for done, entry in enumerate(entries):
-        progress(entry.work, done, len(entries) + 1)
-        rows.append(_compare(entry))
-    progress("figure", len(entries), len(entries) + 1)
-    figure = _save_figure(entries, options.output)
+    for done, case in enumerate(shown):
+        progress(case.title("quick"), done, len(shown) + 1)
+        rows.append(_compare(case))
+        progress.finish()
+        print(_result(rows[-1]), flush=True)
+    progress("figure", len(shown), len(shown) + 1)
+    figure = _save_figure(shown, options.output)
     progress.finish()
-    print(_table(rows))
-    print(_compilation(rows))
+    print("\n" + _table(rows))
+    print(_compilation(rows, ahead))
     print(figure)
     print(f"done in {seconds(time.perf_counter() - start)}")
     return 0
 
 
-def _compare(entry: Entry) -> dict[str, Any]:
-    """fastml's first call apart, then both libraries in turn, best of `ROUNDS`."""
+def _compile_ahead(shown: list[Case]) -> int:
+    """Compile what the cases need, on all cores; how many functions that were."""
+    from fastml._jit import cache_folder, jit_enabled, prebuilt_shelves
+    from fastml._threads import effective_n_threads
+    from fastml._warmup import Step, in_processes
+
+    n_processes = effective_n_threads(None)
+    if n_processes == 1 or cache_folder() is None or not jit_enabled() or prebuilt_shelves():
+        return 0  # the first calls compile, or find what they need
+    steps = [Step(family_of(c), c.path, f"{c.id} {c.dtypes[0]}", c.dtypes[0], None) for c in shown]
+    progress = Progress()
+    try:
+        return in_processes(steps, n_processes, progress, folder=cache_folder())
+    except RuntimeError:  # the first call will tell
+        return 0
+    finally:
+        progress.finish()
+
+
+def _result(row: dict[str, Any]) -> str:
+    """What is known as soon as a case is done."""
+    ours, theirs = row["results"]["fastml"], row["results"]["sklearn"]
+    times = f"{seconds(ours['best'])}, scikit-learn {seconds(theirs['best'])}"
+    return f"{row['work']}: {times}"
+
+
+def _compare(case: Case) -> dict[str, Any]:
     from fastml._jit import statistics
 
-    data = entry.data()
-    ours, theirs = entry.find("fastml"), entry.find("sklearn")
-    compiled = statistics.compiled
-    first, answer = _timed(entry, ours, data)
-    compiled = statistics.compiled - compiled
-    _, peer_answer = _timed(entry, theirs, data)
-    times = [(_timed(entry, ours, data)[0], _timed(entry, theirs, data)[0]) for _ in range(ROUNDS)]
-    return {
-        "work": entry.work,
-        "yardstick": entry.yardstick,
-        "first": first,
-        "compiled": compiled,
-        "seconds": min(ours for ours, _ in times),
-        "score": entry.score(data, answer),
-        "peer_seconds": min(theirs for _, theirs in times),
-        "peer_score": entry.score(data, peer_answer),
-    }
-
-
-def _timed(entry: Entry, estimator: Any, data: Any) -> tuple[float, Any]:
-    start = time.perf_counter()
-    answer = entry.run(estimator, data)
-    return time.perf_counter() - start, answer
+    before = statistics.compiled
+    row = timing.compare(case, size="quick", peers={"sklearn"}, rounds=ROUNDS, budget=5.0)
+    return {**row, "compiled": statistics.compiled - before}
 
 
 def _table(rows: list[dict[str, Any]]) -> str:
     header = ("work", "fastml", "sklearn", "faster", "fastml's score", "sklearn's score", "of")
-    return plain(
-        header,
-        [
+    lines = []
+    for row in rows:
+        ours, theirs = row["results"]["fastml"], row["results"]["sklearn"]
+        ratio = f"{theirs['best'] / ours['best']:.1f}×"
+        lines.append(
             (
                 row["work"],
-                seconds(row["seconds"]),
-                seconds(row["peer_seconds"]),
-                f"{row['peer_seconds'] / row['seconds']:.1f}×",
-                number(row["score"]),
-                number(row["peer_score"]),
+                seconds(ours["best"]),
+                seconds(theirs["best"]),
+                ratio if theirs["comparable"] else f"({ratio}) quality differs",
+                number(ours["quality"]),
+                number(theirs["quality"]),
                 row["yardstick"],
             )
-            for row in rows
-        ],
-    )
+        )
+    return plain(header, lines)
 
 
-def _compilation(rows: list[dict[str, Any]]) -> str:
+def _compilation(rows: list[dict[str, Any]], ahead: int) -> str:
     """The first calls, which the table leaves out."""
     lines = ["\nfirst call in this process (compiling or loading kernels), not in the times above:"]
+    if ahead:
+        lines.insert(0, f"\n{ahead} functions were compiled ahead, on all cores")
     for row in rows:
-        extra = seconds(max(row["first"] - row["seconds"], 0.0))
+        ours = row["results"]["fastml"]
+        extra = seconds(max(ours["first"] - ours["best"], 0.0))
         lines.append(f"  {row['work']}: + {extra}, {row['compiled']} functions compiled")
-    if any(row["compiled"] for row in rows):
+    if ahead or any(row["compiled"] for row in rows):
         lines.append("  the next process loads them; `python -m fastml warmup` compiles all")
     return "\n".join(lines)
 
 
-def _save_figure(entries: list[Entry], path: Path) -> str:
-    """Draw every entry that has a panel; what to tell the user."""
+def _save_figure(shown: list[Case], path: Path) -> str:
+    """One panel per case; what to tell the user."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
         return "no figure: matplotlib is missing (pip install matplotlib)"
-    drawn = [entry for entry in entries if entry.draw is not None]
-    if not drawn:
-        return "no figure: nothing to draw yet"
-    figure = Figure(figsize=(5 * len(drawn), 4.5), layout="constrained")
+    n_columns = min(COLUMNS, len(shown))
+    n_rows = -(-len(shown) // n_columns)
+    figure = Figure(figsize=(5 * n_columns, 4.2 * n_rows), layout="constrained")
     FigureCanvasAgg(figure)
-    for axes, entry in zip(figure.subplots(1, len(drawn), squeeze=False)[0], drawn):
-        assert entry.draw is not None
-        entry.draw(axes, entry.find("fastml"))
+    for axes, case in zip(figure.subplots(n_rows, n_columns, squeeze=False).flat, shown):
+        assert case.draw is not None
+        case.draw(axes, find(f"fastml.{case.path}"))
         axes.set_xticks([])
         axes.set_yticks([])
     try:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fastml._cli import machine
+from fastml._prebuilt.levels import Level
 
 SIMD = {
     "sse4.2": 128,
@@ -39,11 +40,20 @@ def run(options: argparse.Namespace) -> int:
         ("threads", _threads()),
         ("cache", _cache()),
         ("SIMD", _simd()),
+        ("families", _families()),
     ):
         print(title)
         for name, value in lines:
             print(f"  {name:<22} {value}")
     return 0
+
+
+def _families() -> Iterator[tuple[str, object]]:
+    """The names that the other commands take, and how much each has to measure."""
+    from fastml._cases._case import FAMILIES, cases
+
+    for name in FAMILIES:
+        yield name, f"{len(cases(name))} cases"
 
 
 def _threads() -> Iterator[tuple[str, object]]:
@@ -103,9 +113,11 @@ def _chosen_layer(available: list[str], wanted: str) -> str:
 def _cache() -> Iterator[tuple[str, object]]:
     from fastml import _jit
 
+    yield "kernels come from", _sources()
+    yield from _prebuilt_code()
     folder = _jit.cache_folder()
     if folder is None:
-        yield "folder", "none: FASTML_NO_CACHE is set or there is no home folder"
+        yield "folder", "none: FASTML_NO_CACHE is set, or there is no home folder, or see above"
         return
     yield "folder", folder
     yield "compiled functions", _contents(folder)
@@ -113,6 +125,41 @@ def _cache() -> Iterator[tuple[str, object]]:
     if others:
         n_bytes = sum(_size(path)[1] for path in others)
         yield "other builds", f"{len(others)} folders, {n_bytes / 1e6:.1f} MB"
+
+
+def _prebuilt_code() -> Iterator[tuple[str, object]]:
+    """What comes with the wheel; a kernel is taken from the folder first, then from here."""
+    from fastml._jit import prebuilt_shelves
+
+    shelves = prebuilt_shelves()
+    if not shelves:
+        yield "prebuilt code", "none: kernels are compiled at their first use"
+    for shelf in shelves:
+        yield "prebuilt code", f"{shelf.level.name}, {_contents(shelf.folder)}"
+    if shelves:
+        yield "native code adds", _more_than(shelves[0].level)
+
+
+def _sources() -> str:
+    """In which order a kernel is looked for here."""
+    from fastml import _jit
+
+    if not _jit.jit_enabled():
+        return "Python: NUMBA_DISABLE_JIT is set"
+    sources = ["the folder"] if _jit.cache_folder() is not None else []
+    sources += [f"prebuilt {shelf.level.name}" for shelf in _jit.prebuilt_shelves()]
+    return ", then ".join([*sources, "the compiler"])
+
+
+def _more_than(level: Level) -> str:
+    """The instructions that native code could use and code of the level does not."""
+    from fastml._jit import target
+
+    _, cpu, features = target()
+    own = {name[1:] for name in features.split(",") if name.startswith("+")} - set(level.needs)
+    found = [name for name in SIMD if name in own]
+    what = f"{len(own)} instruction sets" + (f", {', '.join(found)} among them" if found else "")
+    return f"{what}; tuned for {cpu} (`warmup` brings it)"
 
 
 def _contents(folder: Path) -> str:

@@ -11,7 +11,8 @@ START, END = "<!-- bench:start -->", "<!-- bench:end -->"
 
 Report = dict[str, Any]
 """``{"machine", "versions", "when", "quick", "rows": [{"family", "work", "yardstick", "results",
-"missing"}]}``; results are ``{library: {"first", "best", "median", "rounds", "quality"}}``."""
+"missing", "id", "headline"}]}``; results are ``{library: {"first", "best", "median", "rounds",
+"quality", "comparable"}}``."""
 
 
 def as_text(report: Report) -> str:
@@ -26,14 +27,30 @@ def as_text(report: Report) -> str:
                     library,
                     seconds(result["best"]),
                     seconds(result["median"]),
-                    f"{ours['best'] / result['best']:.2f}" if ours else "-",
+                    ratio(ours, result) if ours else "-",
                     seconds(result["first"]),
                     f"{number(result['quality'])} {row['yardstick']}",
                 )
             )
     header = ("work", "library", "best", "median", "fastml / it", "first call", "quality")
     text = [plain(header, rows, text_columns=2)] if rows else []
-    return "\n".join([*text, *_missing(report)])
+    return "\n".join([*text, summary(report), *_missing(report)])
+
+
+def summary(report: Report) -> str:
+    """How often fastml is the fastest, counting only rows whose answers are as good."""
+    faster, counted, differing = 0, 0, 0
+    for row in report["rows"]:
+        peer = fastest_peer(row)
+        if peer is None or "fastml" not in row["results"]:
+            continue
+        if row["results"][peer]["comparable"]:
+            counted += 1
+            faster += row["results"]["fastml"]["best"] <= row["results"][peer]["best"]
+        else:
+            differing += 1
+    note = f"; {differing} not counted: quality differs" if differing else ""
+    return f"fastml is the fastest in {faster} of {counted} rows{note}"
 
 
 def _missing(report: Report) -> list[str]:
@@ -45,6 +62,17 @@ def _missing(report: Report) -> list[str]:
         if library != "fastml":
             lines.append(f"missing: {library} (pip install {DISTRIBUTIONS.get(library, library)})")
     return lines
+
+
+def ratio(ours: dict[str, Any], theirs: dict[str, Any], mark: str = "") -> str:
+    """fastml's time over the peer's; no figure to boast of where the answers are not as good."""
+    shown = f"{ours['best'] / theirs['best']:.2f}"
+    return f"{mark}{shown}{mark}" if theirs["comparable"] else f"({shown}) quality differs"
+
+
+def headlines(report: Report) -> Report:
+    """The report with the README's rows only."""
+    return {**report, "rows": [row for row in report["rows"] if row["headline"]]}
 
 
 def fastest_peer(row: dict[str, Any]) -> str | None:
@@ -65,7 +93,7 @@ def as_markdown(report: Report) -> str:
                 row["work"],
                 seconds(ours["best"]),
                 f"{seconds(theirs['best'])} ({peer})",
-                f"**{ours['best'] / theirs['best']:.2f}**",
+                ratio(ours, theirs, "**"),
                 f"{number(ours['quality'])} / {number(theirs['quality'])} {row['yardstick']}",
             )
         )
@@ -78,7 +106,7 @@ def as_markdown(report: Report) -> str:
         f"{machine['cores']}, {machine['system']}; Python {versions['python']}, {named}. "
         "Interleaved rounds, best of several, compilation excluded, every library on all cores."
     )
-    return f"{markdown(header, rows)}\n\n{note}"
+    return f"{markdown(header, rows)}\n\n{summary(report)}. {note}"
 
 
 def replace_section(text: str, section: str) -> str:

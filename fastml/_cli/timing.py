@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Collection
 from typing import Any
 
-from fastml._cli.case import Case
+from fastml._cases._case import Case
 
 PAUSE = 0.02
 """Seconds between two calls: idle OpenMP threads of one library must not spin into the next."""
@@ -17,21 +17,22 @@ MIN_ROUNDS = 2
 
 
 def compare(
-    case: Case, *, quick: bool, peers: Collection[str] | None, rounds: int, budget: float
+    case: Case, *, size: str, peers: Collection[str] | None, rounds: int, budget: float
 ) -> dict[str, Any]:
     """One row of the report: per library the first call, the best and the median of the rounds.
 
     Every library is called once untimed (compiles, fills caches), then once per round, in an order
-    that turns around each time. After ``budget`` seconds no further round starts.
+    that turns around each time. After ``budget`` seconds no further round starts. A peer is
+    ``comparable`` if the faster of the two is as good as the slower.
     """
-    data = case.build(**case.sizes(quick))
+    data = case.build(size)
     calls: dict[str, Callable[[], Any]] = {}
     missing: list[str] = []
-    for library, prepare in case.libraries.items():
+    for library in case.libraries:
         if peers is not None and library not in {"fastml", *peers}:
             continue
         try:
-            calls[library] = prepare(data)
+            calls[library] = case.prepare(library, data)
         except ImportError:
             missing.append(library)
             if library == "fastml":  # not built yet: nothing to compare
@@ -40,10 +41,17 @@ def compare(
         warnings.simplefilter("ignore")
         results = _time(calls, rounds, budget)
         for result in results.values():
-            result["quality"] = float(case.quality(data, result.pop("answer")))
+            result["quality"] = float(case.quality.judge(data, result.pop("answer")))
+    for library, result in results.items():
+        faster, slower = sorted((library, "fastml"), key=lambda name: results[name]["best"])
+        result["comparable"] = library == "fastml" or case.quality.as_good(
+            results[faster]["quality"], results[slower]["quality"], size, faster
+        )
     return {
-        "work": case.title(quick),
-        "yardstick": case.yardstick,
+        "id": case.id,
+        "headline": case.headline,
+        "work": case.title(size),
+        "yardstick": case.quality.name,
         "results": results,
         "missing": missing,
     }

@@ -1,18 +1,23 @@
 """Clusters by centres, by hierarchies and by density; and how many of them."""
 
-from fastml.cluster._bfr import BFR
-from fastml.cluster._bisect import BisectingKMeans
 from fastml.cluster._choose_k import ChoiceOfK, choose_k, elbow_ratios
 from fastml.cluster._dbscan import DBSCAN, dbscan
-from fastml.cluster._hierarchy import AgglomerativeClustering, linkage_tree, ward_tree
-from fastml.cluster._kmeans import KMeans, k_means
-from fastml.cluster._linkage import linkage
-from fastml.cluster._medians import KMedians
-from fastml.cluster._medoids import KMedoids
-from fastml.cluster._minibatch import MiniBatchKMeans
-from fastml.cluster._seeding import kmeans_plusplus
-from fastml.cluster._soft import SoftKMeans
-from fastml.cluster._spherical import SphericalKMeans
+from fastml.cluster._hierarchy._agglomerative import (
+    AgglomerativeClustering,
+    linkage_tree,
+    ward_tree,
+)
+from fastml.cluster._hierarchy._linkage import linkage
+from fastml.cluster._kmeans._bisecting import BisectingKMeans
+from fastml.cluster._kmeans._kmeans import KMeans, k_means
+from fastml.cluster._kmeans._minibatch import MiniBatchKMeans
+from fastml.cluster._kmeans._plusplus import kmeans_plusplus
+from fastml.cluster._prototypes._bfr import BFR
+from fastml.cluster._prototypes._centroids import KCentroids
+from fastml.cluster._prototypes._medians import KMedians
+from fastml.cluster._prototypes._medoids import KMedoids
+from fastml.cluster._prototypes._soft import SoftKMeans
+from fastml.cluster._prototypes._spherical import SphericalKMeans
 
 __all__ = [
     "BFR",
@@ -20,6 +25,7 @@ __all__ = [
     "AgglomerativeClustering",
     "BisectingKMeans",
     "ChoiceOfK",
+    "KCentroids",
     "KMeans",
     "KMedians",
     "KMedoids",

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_array, check_random_state
 
+from fastml._engines.labels import Clusters
 from fastml._validation import FLOATS, check_choice
+from fastml.cluster._kmeans._kmeans import KMeans
 
 METHODS = ("elbow", "benefit", "silhouette", "gap", "bic")
 SIMILARITIES: dict[str, Callable] = {
@@ -161,18 +163,18 @@ def choose_k(
     search = _Search(X, estimator, method, random_state, n_jobs)
     if method == "elbow":
         scores = _elbow(search, ks)
-        best = _at_least(ks, scores)
+        best = _k_of_least(ks, scores)
     elif method == "benefit":
         scores = _benefit(search, ks, cost, similarity)
-        best = _at_least(ks, -scores)
+        best = _k_of_least(ks, -scores)
     elif method == "silhouette":
         scores = _silhouette(search, ks)
-        best = _at_least(ks, -scores)
+        best = _k_of_least(ks, -scores)
     elif method == "gap":
         scores, best = _gap(search, ks, n_references)
     else:
         scores = np.array([search.model(k).bic(X) for k in ks])
-        best = _at_least(ks, scores)
+        best = _k_of_least(ks, scores)
     costs = search.costs
     return ChoiceOfK(
         k=best,
@@ -197,7 +199,7 @@ def _check_range(k_range: Iterable, n_rows: int) -> list[int]:
     return sorted(int(k) for k in ks)
 
 
-def _at_least(ks, values) -> int:
+def _k_of_least(ks, values) -> int:
     """The k of the smallest value, the smaller of equals."""
     if np.isnan(values).all():
         raise ValueError(f"no K of {ks} has a defined score: widen k_range")
@@ -230,8 +232,6 @@ class _Search:
             from fastml.mixture import GaussianMixture
 
             return GaussianMixture()
-        from fastml.cluster import KMeans
-
         return KMeans(n_init=4)
 
     def fit(self, k: int, X):
@@ -299,8 +299,6 @@ def _benefit(search: _Search, ks, cost, similarity) -> NDArray:
 
 def _means(X, labels):
     """The mean of every row's cluster."""
-    from fastml.metrics._cluster_sizes import Clusters
-
     clusters = Clusters(labels)
     return clusters.means(clusters.sort(X))[clusters.codes]
 
@@ -332,7 +330,7 @@ def _gap(search: _Search, ks, n_references) -> tuple[NDArray, int]:
     for j in range(len(ks) - 1):
         if gaps[j] >= gaps[j + 1] - errors[j + 1]:
             return gaps, ks[j]
-    return gaps, _at_least(ks, -gaps)
+    return gaps, _k_of_least(ks, -gaps)
 
 
 def _log(cost: float) -> float:

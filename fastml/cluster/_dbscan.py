@@ -7,18 +7,21 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.base import BaseEstimator, ClusterMixin
 
-from fastml._registry import METRICS, TREE_METRICS
+from fastml._engines.distances.names import METRICS, TREE_METRICS
+from fastml._sklearn import Interval, StrOptions, check_sample_weight, fit_context, validate_params
 from fastml._threads import chunk_rows, effective_n_threads, thread_limit
-from fastml._validation import kernel_view
-from fastml.kernels import dbscan as kernels
-from fastml.kernels.metrics import LAST_GAP_METRIC, dist_to_rdist
+from fastml._validation import kernel_view, validate_data
+from fastml.kernels.cluster import dbscan as kernels
+from fastml.kernels.distances.metrics import LAST_GAP_METRIC, dist_to_rdist
+from fastml.kernels.neighbors.radius import count_marks
 
 LARGEST_TREE_DIMENSION = 15
 LEAVES_PER_CALL = 2048
+MARKED_SHARE = 0.25
+"""Of the working memory, for a bit per pair of rows."""
+
 METRIC_NAMES = {*METRICS, *TREE_METRICS, "nan_euclidean", "precomputed"}
 
 
@@ -30,7 +33,8 @@ class DBSCAN(ClusterMixin, BaseEstimator):
     row within ``eps``, or are noise. Labels are scikit-learn's.
 
     For metrics that a kd-tree takes, on up to 15 features, no neighbour lists are built: memory is
-    a small multiple of ``X``.
+    a small multiple of ``X``. Exhaustive search takes a bit per pair of rows, as long as that is a
+    quarter of scikit-learn's ``working_memory``.
 
     Parameters
     ----------
@@ -109,7 +113,7 @@ class DBSCAN(ClusterMixin, BaseEstimator):
         self.p = p
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=False)  # the metric is checked further down
+    @fit_context(prefer_skip_nested_validation=False)  # the metric is checked further down
     def fit(self, X, y=None, sample_weight=None):
         """Cluster the rows of ``X``.
 
@@ -128,7 +132,7 @@ class DBSCAN(ClusterMixin, BaseEstimator):
         X = validate_data(self, X, accept_sparse="csr")
         weights = None
         if sample_weight is not None:
-            weights = kernel_view(_check_sample_weight(sample_weight, X, dtype=np.float64))
+            weights = kernel_view(check_sample_weight(sample_weight, X, dtype=np.float64))
         if self._for_tree(X):
             labels, core = self._fit_tree(X, weights)
         else:
@@ -151,8 +155,8 @@ class DBSCAN(ClusterMixin, BaseEstimator):
         return self.algorithm != "auto" or X.shape[1] <= LARGEST_TREE_DIMENSION
 
     def _fit_tree(self, X, sample_weight):
-        from fastml.kernels.tree_build import LEAF
-        from fastml.neighbors._trees import KDTree
+        from fastml.kernels.neighbors.space_tree import LEAF_POINTS
+        from fastml.neighbors import KDTree
 
         params = dict(self.metric_params or {})
         if "p" in params and self.p is not None:
@@ -172,56 +176,70 @@ class DBSCAN(ClusterMixin, BaseEstimator):
         n_leaves = tree.blocks.shape[0]
         limit = float(dist_to_rdist(code, float(self.eps), p))
 
-        weights = np.zeros(n_leaves * LEAF)
+        weights = np.zeros(n_leaves * LEAF_POINTS)
         filled = tree.order >= 0
         weights[filled] = 1.0 if sample_weight is None else sample_weight[tree.order[filled]]
         may_stop = bool(sample_weight is None or sample_weight.min() >= 0)
-        core = np.zeros(n_leaves * LEAF, dtype=bool)
-        parent = np.arange(n_leaves * LEAF)
+        core = np.zeros(n_leaves * LEAF_POINTS, dtype=bool)
+        parent = np.arange(n_leaves * LEAF_POINTS)
         whole = np.full(n_leaves, -1, dtype=np.intp)
-        work = 10.0 * LEAF * LEAF * d
-        n_rows = chunk_rows(n_leaves, work)
+        work = 10.0 * LEAF_POINTS * LEAF_POINTS * d
+        per_chunk = chunk_rows(n_leaves, work)
         threads = effective_n_threads(self.n_jobs, work=n_leaves * work)
-        about = (code, tree, rows, limit, p, v)
+        search = kernels.EpsSearch(code, rows, limit, p, v)
         blocks = [
             (first, min(first + LEAVES_PER_CALL, n_leaves))
             for first in range(0, n_leaves, LEAVES_PER_CALL)
         ]
         enough = float(self.min_samples)
-        by_leaf = weights.reshape(n_leaves, LEAF)
+        by_leaf = weights.reshape(n_leaves, LEAF_POINTS)
         for block in blocks:
             kernels.core_leaves(
-                *block, n_rows, *about, by_leaf, enough, may_stop, core, n_threads=threads
+                *block, per_chunk, tree, search, by_leaf, enough, may_stop, core, n_threads=threads
             )
         for block in blocks:
-            kernels.join_leaves(*block, *about, core, parent, whole)
+            kernels.join_leaves(*block, tree, search, core, parent, whole)
         place = np.empty(n, dtype=np.intp)
         place[tree.order[filled]] = np.flatnonzero(filled)
         labels = np.empty(n, dtype=np.intp)
-        root_label = np.full(n_leaves * LEAF, -1, dtype=np.intp)
+        root_label = np.full(n_leaves * LEAF_POINTS, -1, dtype=np.intp)
         n_clusters = kernels.number_leaves(place, core, parent, root_label, labels)
         if n_clusters:
             for block in blocks:
                 kernels.border_leaves(
-                    *block, n_rows, *about, core, whole, n_clusters, labels, n_threads=threads
+                    *block,
+                    per_chunk,
+                    tree,
+                    search,
+                    core,
+                    whole,
+                    n_clusters,
+                    labels,
+                    n_threads=threads,
                 )
         return labels, core[place]
 
     def _fit_lists(self, X, sample_weight):
-        """By neighbour lists in blocks of rows; kept up to half of the working memory, else found
-        again in every pass."""
+        """By bits if there is room for them; else by neighbour lists in blocks of rows, kept up to
+        half of the working memory, else found again in every pass."""
         n = X.shape[0]
-        search = self._search(X)
+        if sparse.issparse(X) and self.metric == "precomputed":
+            X = _with_diagonal(X)
+        model = self._neighbors(X)
+        if n * n <= MARKED_SHARE * 8.0 * _working_memory() and (blocks := model._mark_blocks()):
+            return self._fit_marks(n, blocks, sample_weight)
         kept: dict[int, tuple] = {}
         room = _working_memory() / 16
         step = min(n, max(256, int(room / (4 * n))))
 
-        def blocks():
+        def lists():
             for start in range(0, n, step):
-                yield start, kept.get(start) or search(start, min(start + step, n))
+                stop = min(start + step, n)
+                found = kept.get(start) or model._within(X[start:stop], None, with_distances=False)
+                yield start, found[:2]
 
         total = np.empty(n)
-        for start, (indptr, indices) in blocks():
+        for start, (indptr, indices) in lists():
             if sample_weight is None:
                 total[start : start + step] = np.diff(indptr)
             else:
@@ -231,21 +249,34 @@ class DBSCAN(ClusterMixin, BaseEstimator):
                 kept[start] = indptr, indices
         core = total >= self.min_samples
         parent = np.arange(n)
-        for start, runs in blocks():
+        for start, runs in lists():
             kernels.join_lists(start, *runs, core, parent)
         labels = np.full(n, -1, dtype=np.intp)
         kernels.number_clusters(core, parent, labels)
-        for start, runs in blocks():
+        for start, runs in lists():
             kernels.border_lists(start, *runs, core, labels)
         return labels, core
 
-    def _search(self, X):
-        """A function: first row, last row → (indptr, indices) of their neighbours."""
+    def _fit_marks(self, n, blocks, sample_weight):
+        """By a bit for every pair of rows."""
+        marks, labels = np.empty((n, -(-n // 64)), dtype=np.uint64), np.empty(n, dtype=np.intp)
+        for rows, found in blocks:
+            marks[rows] = found
+        if sample_weight is None:
+            total = np.empty(n, dtype=np.intp)
+            count_marks(marks, total)
+        else:
+            total = np.empty(n)
+            kernels.weigh_marks(marks, sample_weight, total)
+        core = total >= self.min_samples
+        kernels.spread_marks(marks, core, labels)
+        return labels, core
+
+    def _neighbors(self, X):
+        """A fitted search within eps."""
         from fastml.neighbors import NearestNeighbors
 
-        if sparse.issparse(X) and self.metric == "precomputed":
-            X = _with_diagonal(X)
-        model = NearestNeighbors(
+        return NearestNeighbors(
             radius=self.eps,
             algorithm="brute" if callable(self.metric) else self.algorithm,
             leaf_size=self.leaf_size,
@@ -254,7 +285,6 @@ class DBSCAN(ClusterMixin, BaseEstimator):
             p=self.p,
             n_jobs=self.n_jobs,
         ).fit(X)
-        return lambda first, last: model._within(X[first:last], None, with_distances=False)[:2]
 
     def fit_predict(self, X, y=None, sample_weight=None):
         """Fit and return ``labels_``.

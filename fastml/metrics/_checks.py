@@ -1,131 +1,180 @@
-"""Checks of the pairs of arrays that distance functions take."""
+"""What all metrics check: parameters, and arrays that are plainly right, without a second look.
+
+scikit-learn's checks of 1,000 rows take longer than the metrics. Here a plain array passes by a few
+comparisons; whatever they do not settle goes through scikit-learn's own checks, so that nothing is
+accepted that these would refuse, and errors have their words.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+import inspect
+from collections.abc import Callable
+from types import NoneType
 
 import numpy as np
-from scipy.sparse import issparse
-from sklearn.utils.validation import check_array
+from numpy.typing import NDArray
+
+ARRAYS: list = ["array-like"]
+ARRAYS_OR_SPARSE: list = ["array-like", "sparse matrix"]
+OPTIONAL_ARRAY: list = ["array-like", None]
+
+_CONTAINERS = (np.ndarray, list, tuple)
+_SIMPLE = (str, bool, NoneType)
 
 
-def check_pairwise_arrays(
-    X: Any,
-    Y: Any,
-    *,
-    precomputed: bool = False,
-    dtype: Any = "infer_float",
-    accept_sparse: Any = "csr",
-    ensure_all_finite: Any = True,
-    ensure_2d: bool = True,
-    copy: bool = False,
-) -> tuple[Any, Any]:
-    """Check X and Y and bring them to one float type; Y is X itself if it was None or X.
+def checked(**constraints) -> Callable:
+    """scikit-learn's ``validate_params``; values that are plainly right cost a look-up."""
 
-    Parameters
-    ----------
-    X, Y : {array-like, sparse matrix} of shape (n_samples, n_features)
-    precomputed : bool, default=False
-        Whether X holds distances to the rows of Y.
-    dtype : str, type, list of types or None, default="infer_float"
-        "infer_float": float32 if both are float32, else float64. None: as they are.
-    accept_sparse, ensure_all_finite, ensure_2d, copy
-        As in `sklearn.utils.check_array`.
+    def decorate(function):
+        names = tuple(inspect.signature(function).parameters)
+        takes_arrays = {name for name, allowed in constraints.items() if "array-like" in allowed}
+        simple = {name: _simple_values(allowed) for name, allowed in constraints.items()}
 
-    Returns
-    -------
-    safe_X, safe_Y : {ndarray, sparse matrix}
+        def check(name, value):
+            if name not in constraints:
+                return
+            kind = type(value)
+            if kind in _CONTAINERS and name in takes_arrays:
+                return
+            if kind in _SIMPLE and value in simple[name]:
+                return
+            _check_parameter(function.__qualname__, name, value, constraints[name])
 
-    Examples
-    --------
-    >>> from fastml.metrics.pairwise import check_pairwise_arrays
-    >>> X, Y = check_pairwise_arrays([[1, 2]], None)
-    >>> X is Y, X.dtype
-    (True, dtype('float64'))
-    """
-    same = Y is None or Y is X
-    X = _as_array(X)
-    Y = X if same else _as_array(Y)
-    if isinstance(dtype, str) and dtype == "infer_float":
-        dtype = np.float32 if X.dtype == Y.dtype == np.float32 else np.float64
-    checks = {
-        "accept_sparse": accept_sparse,
-        "dtype": dtype,
-        "copy": copy,
-        "ensure_all_finite": ensure_all_finite,
-        "ensure_2d": ensure_2d,
-        "estimator": "check_pairwise_arrays",
+        @functools.wraps(function)
+        def call(*args, **kwargs):
+            for name, value in zip(names, args):
+                check(name, value)
+            for name, value in kwargs.items():
+                check(name, value)
+            return function(*args, **kwargs)
+
+        call._skl_parameter_constraints = constraints
+        return call
+
+    return decorate
+
+
+def _simple_values(allowed) -> frozenset:
+    """None, booleans and strings among the allowed values."""
+    values: set = set()
+    for each in allowed:
+        if each is None:
+            values.add(None)
+        elif isinstance(each, str) and each == "boolean":
+            values |= {True, False}
+        elif isinstance(options := getattr(each, "options", None), set | frozenset):
+            values |= {option for option in options if isinstance(option, str)}
+    return frozenset(values)
+
+
+def _check_parameter(caller: str, name: str, value: object, allowed) -> None:
+    from sklearn import get_config
+
+    if get_config()["skip_parameter_validation"]:
+        return
+    from fastml._sklearn import validate_parameter_constraints
+
+    validate_parameter_constraints({name: allowed}, {name: value}, caller_name=caller)
+
+
+# ---------------------------------------------------------------------------- arrays
+
+
+def is_plain(*arrays: object) -> bool:
+    """Whether all are plain NumPy arrays of one length, not empty, of one axis."""
+    first = arrays[0]
+    if type(first) not in (np.ndarray, np.memmap):
+        return False
+    shape = first.shape  # type: ignore[attr-defined]
+    if len(shape) != 1 or not shape[0]:
+        return False
+    return all(
+        type(array) in (np.ndarray, np.memmap) and array.shape == shape  # type: ignore[attr-defined]
+        for array in arrays[1:]
+    )
+
+
+def all_finite(array: NDArray) -> bool:
+    """Whether no number is NaN or infinite; False also where their sum overflows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(array.sum()))
+
+
+def check_lengths(*arrays: object) -> None:
+    """scikit-learn's check of equal lengths; None is no array."""
+    lengths = {
+        array.shape[0] if type(array) is np.ndarray and array.ndim else -1
+        for array in arrays
+        if array is not None
     }
-    X = check_array(X, **checks)
-    Y = X if same else check_array(Y, **checks)
-    if precomputed:
-        if X.shape[1] != Y.shape[0]:
-            raise ValueError(
-                "Precomputed metric requires shape (n_queries, n_indexed). "
-                f"Got ({X.shape[0]}, {X.shape[1]}) for {Y.shape[0]} indexed."
-            )
-    elif ensure_2d and X.shape[1] != Y.shape[1]:
-        raise ValueError(
-            "Incompatible dimension for X and Y matrices: "
-            f"X.shape[1] == {X.shape[1]} while Y.shape[1] == {Y.shape[1]}"
-        )
-    return X, Y
+    if len(lengths) == 1 and -1 not in lengths:
+        return
+    from sklearn.utils.validation import check_consistent_length
+
+    check_consistent_length(*arrays)
 
 
-def _as_array(X):
-    """Something with a dtype; data frames pass, since check_array treats them itself."""
-    return X if issparse(X) or isinstance(X, np.ndarray) else np.asarray(X)
+def one_axis(y) -> NDArray:
+    """An array of one axis; a single column becomes one."""
+    if is_plain(y):
+        return y
+    from sklearn.utils.validation import column_or_1d
+
+    return column_or_1d(y)
 
 
-def check_paired_arrays(X: Any, Y: Any) -> tuple[Any, Any]:
-    """`check_pairwise_arrays` for two arrays of one shape.
+def finite_numbers(values, *, ensure_2d: bool = False) -> NDArray:
+    """Numbers, none of them NaN or infinite."""
+    plain = (
+        type(values) is np.ndarray
+        and values.dtype.char in "dfilq"
+        and values.size > 0
+        and (values.ndim == 2 or (values.ndim == 1 and not ensure_2d))
+    )
+    if plain and all_finite(values):
+        return values
+    from sklearn.utils.validation import check_array
 
-    Parameters
-    ----------
-    X, Y : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-    Returns
-    -------
-    safe_X, safe_Y : {ndarray, sparse matrix}
-
-    Examples
-    --------
-    >>> from fastml.metrics.pairwise import check_paired_arrays
-    >>> X, Y = check_paired_arrays([[1, 2]], [[3, 4]])
-    """
-    X, Y = check_pairwise_arrays(X, Y)
-    if X.shape != Y.shape:
-        raise ValueError(
-            f"X and Y should be of same shape. They were respectively {X.shape!r} "
-            f"and {Y.shape!r} long."
-        )
-    return X, Y
+    return check_array(values, ensure_2d=ensure_2d)
 
 
-def check_norms(norms: Any, name: str, data: Any) -> np.ndarray | None:
-    """Squared norms of the rows as given by the user: one per row, in any orientation."""
-    if norms is None:
-        return None
-    norms = check_array(norms, ensure_2d=False, input_name=f"{name}_norm_squared")
-    n = data.shape[0]
-    if norms.shape not in ((n,), (n, 1), (1, n)):
-        raise ValueError(
-            f"Incompatible dimensions for {name} of shape {data.shape} and "
-            f"{name}_norm_squared of shape {norms.shape}."
-        )
-    # Squares in float32 are no better than none: they are computed again.
-    return None if norms.dtype == np.float32 else norms.reshape(-1).astype(np.float64)
+def is_indicator_matrix(y) -> bool:
+    """Whether this is plainly a dense matrix of zeros and ones with two columns or more."""
+    if type(y) is not np.ndarray or y.ndim != 2 or y.dtype.kind not in "ib":
+        return False
+    if y.shape[1] < 2 or not y.shape[0]:
+        return False
+    return y.dtype.kind == "b" or (y.min() >= 0 and y.max() <= 1)
 
 
-def check_out(out: Any, shape: tuple[int, int], inputs: tuple[Any, ...]) -> None:
-    """Raise unless ``out`` can take a matrix of this shape from a kernel."""
-    if not isinstance(out, np.ndarray):
-        raise TypeError(f"out must be a NumPy array, got {type(out).__name__}")
-    if out.shape != shape:
-        raise ValueError(f"out must have shape {shape}, got {out.shape}")
-    if out.dtype not in (np.float32, np.float64):
-        raise ValueError(f"out must be float32 or float64, got {out.dtype}")
-    if not (out.flags.c_contiguous and out.flags.writeable):
-        raise ValueError("out must be C-contiguous and writeable")
-    if any(isinstance(each, np.ndarray) and np.may_share_memory(out, each) for each in inputs):
-        raise ValueError("out must not share memory with X or Y")
+def is_plain_weights(sample_weight: object, like: NDArray) -> bool:
+    """Whether the weights are None, or a plain array of finite numbers, not all 0, for ``like``."""
+    return sample_weight is None or (
+        is_plain(like, sample_weight)
+        and sample_weight.dtype.char in "dfilqbB"  # type: ignore[attr-defined]
+        and all_finite(sample_weight)  # type: ignore[arg-type]
+        and bool(sample_weight.any())  # type: ignore[attr-defined]
+    )
+
+
+def check_label_weights(sample_weight, like) -> NDArray:
+    """Weights of labels: whole numbers stay whole."""
+    from fastml._sklearn import check_sample_weight
+
+    given = np.asarray(sample_weight)
+    weights = check_sample_weight(sample_weight, like)
+    return given if given.dtype.kind in "iub" and given.shape == weights.shape else weights
+
+
+def mean(values: NDArray, weights: NDArray | None = None):
+    """Mean over rows."""
+    return values.mean(axis=0) if weights is None else np.average(values, axis=0, weights=weights)
+
+
+def warn_undefined(message: str, stacklevel: int = 3) -> None:
+    import warnings
+
+    from sklearn.exceptions import UndefinedMetricWarning
+
+    warnings.warn(message, UndefinedMetricWarning, stacklevel=stacklevel)

@@ -1,12 +1,7 @@
 """How good a clustering is: by its shape, or beside known classes."""
 
-from fastml.metrics._cluster_spread import (
-    calinski_harabasz_score,
-    davies_bouldin_score,
-    within_cluster_distance,
-)
-from fastml.metrics._contingency import contingency_matrix
-from fastml.metrics._information import (
+from fastml.metrics._clustering._contingency import contingency_matrix
+from fastml.metrics._clustering._information import (
     adjusted_mutual_info_score,
     completeness_score,
     expected_mutual_information,
@@ -16,7 +11,7 @@ from fastml.metrics._information import (
     normalized_mutual_info_score,
     v_measure_score,
 )
-from fastml.metrics._pair_counts import (
+from fastml.metrics._clustering._pair_counts import (
     adjusted_rand_score,
     fowlkes_mallows_score,
     pair_confusion_matrix,
@@ -26,7 +21,12 @@ from fastml.metrics._pair_counts import (
     purity_score,
     rand_score,
 )
-from fastml.metrics._silhouette import dunn_index, silhouette_samples, silhouette_score
+from fastml.metrics._clustering._silhouette import dunn_index, silhouette_samples, silhouette_score
+from fastml.metrics._clustering._spread import (
+    calinski_harabasz_score,
+    davies_bouldin_score,
+    within_cluster_distance,
+)
 
 __all__ = [
     "adjusted_mutual_info_score",

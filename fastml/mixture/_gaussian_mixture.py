@@ -7,20 +7,21 @@ import warnings
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, DensityMixin, _fit_context
+from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fastml._validation import FLOATS, check_weights
-from fastml.kernels.gaussian_mixture import HARD, LABELS, STATISTICS, STORE
+from fastml._engines.em import SHAPES, MixtureRows, Parameters, finish
+from fastml._progress import CallbackSupport, fit_steps
+from fastml._sklearn import Interval, StrOptions, fit_context, num_samples
+from fastml._validation import FLOATS, check_fitted, check_weights
+from fastml.kernels.mixture.em import HARD, STATISTICS, STORE, STORE_LABELS
 from fastml.mixture import _start
-from fastml.mixture._em import SHAPES, MixtureRows, Parameters, finish
-from fastml.mixture._talk import Talk
+from fastml.mixture._progress import RunProgress
 
 
-class GaussianMixture(DensityMixin, BaseEstimator):
+class GaussianMixture(CallbackSupport, DensityMixin, BaseEstimator):
     """Gaussian mixture, fitted by expectation maximisation.
 
     The density is :math:`p(x) = \\sum_k \\pi_k N(x; \\mu_k, \\Sigma_k)`. The E step takes the
@@ -169,7 +170,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
 
     # ------------------------------------------------------------------ fitting
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None):
         """Fit the mixture to the rows of ``X``.
 
@@ -188,7 +189,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         self._fit(X, sample_weight)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit_predict(self, X, y=None, sample_weight=None):
         """Fit the mixture and return the most probable component of every row.
 
@@ -219,18 +220,10 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         rows = self._rows(X, weights, np.average(X, axis=0, weights=weights))
         start = self.warm_start and hasattr(self, "converged_")
         random_state = check_random_state(self.random_state)
-        best = None
-        for run in range(1 if start else self.n_init):
-            talk = Talk(self.verbose, self.verbose_interval, run)
-            if start:
-                parameters, bound = self._parameters(), self.lower_bound_
-            else:
-                source = sample_weight if sample_weight is None else weights
-                parameters = _start.initial(self, X, rows, given, random_state, source)
-                bound = -np.inf
-            outcome = self._run(rows, parameters, bound, talk)
-            if best is None or outcome[1] > best[1]:
-                best = outcome
+        n_runs = 1 if start else self.n_init
+        source = sample_weight if sample_weight is None else weights
+        with fit_steps(self, n_runs, X) as steps:
+            best = self._best_run(X, rows, given, start, random_state, source, steps)
         parameters, self.lower_bound_, self.lower_bounds_, self.converged_ = best
         self.n_iter_ = len(self.lower_bounds_)
         if not self.converged_ and self.max_iter > 0:
@@ -243,7 +236,25 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         self._set_parameters([array.astype(X.dtype, copy=False) for array in parameters])
         return X
 
-    def _run(self, rows, parameters, bound, talk):
+    def _best_run(self, X, rows, given, start, random_state, source, steps):
+        """The run of the greatest bound: what `_run` returns."""
+        best = None
+        for run in range(1 if start else self.n_init):
+            progress = RunProgress(self.verbose, self.verbose_interval, run)
+            if start:
+                parameters, bound = self._parameters(), self.lower_bound_
+            else:
+                parameters = _start.initial(self, X, rows, given, random_state, source)
+                bound = -np.inf
+            own = steps.begin("start", self.max_iter)
+            outcome = self._run(rows, parameters, bound, progress, own)
+            if best is None or outcome[1] > best[1]:
+                best = outcome
+            if own.end():
+                break
+        return best
+
+    def _run(self, rows, parameters, bound, progress, steps):
         """EM from ``parameters``: (parameters, bound, all bounds, converged)."""
         eps = 0.0 if self._hard else 10 * np.finfo(rows.X.dtype).eps
         scatter = rows.scatter() if self.covariance_type == "tied" else None
@@ -251,7 +262,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         bounds = []
         converged = False
         for iteration in range(1, self.max_iter + 1):
-            previous = bound
+            previous, step = bound, steps.begin()
             statistics = rows.expect(parameters, STATISTICS | self._hard)
             bound = float(statistics.log_likelihood / total)
             _, parameters = finish(
@@ -264,12 +275,12 @@ class GaussianMixture(DensityMixin, BaseEstimator):
                 scatter=scatter,
             )
             bounds.append(bound)
-            talk.iteration(iteration, bound - previous)
-            if abs(bound - previous) < self.tol:
-                converged = True
+            progress.iteration(iteration, bound - previous)
+            converged = abs(bound - previous) < self.tol
+            if step.end(lambda now=parameters: self._attributes(now)) or converged:
                 break
         if self.max_iter > 0:
-            talk.end(bound, converged)
+            progress.end(bound, converged)
         return parameters, bound, bounds, converged
 
     def _initialize(self, X, resp):
@@ -284,7 +295,20 @@ class GaussianMixture(DensityMixin, BaseEstimator):
     def _parameters(self):
         """The fitted parameters in float64."""
         fitted = (self.weights_, self.means_, self.covariances_, self.precisions_cholesky_)
-        return Parameters(*(np.asarray(array, dtype=np.float64) for array in fitted))
+        found = Parameters(*(np.asarray(array, dtype=np.float64) for array in fitted))
+        k, d = self.n_components, self.n_features_in_
+        shapes = {"full": (k, d, d), "tied": (d, d), "diag": (k, d)}
+        covariances = shapes.get(self.covariance_type, (k,))  # spherical: a number each
+        for name, array, right in zip(
+            found._fields, found, ((k,), (k, d), covariances, covariances)
+        ):
+            check_fitted(self, f"{name}_", array, right)
+        return found
+
+    def _attributes(self, parameters) -> dict:
+        """Attributes of a mixture of these parameters."""
+        names = ("weights_", "means_", "covariances_", "precisions_cholesky_")
+        return dict(zip(names, parameters))
 
     def _set_parameters(self, parameters):
         self.weights_, self.means_, self.covariances_, self.precisions_cholesky_ = parameters
@@ -312,7 +336,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
 
     def _labels(self, X):
         labels = np.empty(X.shape[0], dtype=np.intp)
-        self._expect(X, LABELS | self._hard, labels=labels)
+        self._expect(X, STORE_LABELS | self._hard, labels=labels)
         return labels
 
     def predict(self, X):
@@ -399,7 +423,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         bic : float
             The lower, the better.
         """
-        n = _num_samples(X)
+        n = num_samples(X)
         return -2 * self.score(X) * n + self._n_parameters() * math.log(n)
 
     def aic(self, X):
@@ -415,7 +439,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         aic : float
             The lower, the better.
         """
-        return -2 * self.score(X) * _num_samples(X) + 2 * self._n_parameters()
+        return -2 * self.score(X) * num_samples(X) + 2 * self._n_parameters()
 
     def sample(self, n_samples=1):
         """Draw rows from the mixture.

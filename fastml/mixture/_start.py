@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from fastml._validation import FLOATS
-from fastml.kernels.gaussian_mixture import GIVEN, STATISTICS
-from fastml.kernels.gaussian_tiles import TIED
-from fastml.mixture._em import MixtureRows, Parameters, Shape, finish, merge
+from fastml._engines.em import MixtureRows, Parameters, Shape, finish, merge
+from fastml._engines.kmeans.once import kmeans_once
+from fastml._engines.kmeans.rows import DenseRows
+from fastml._engines.kmeans.seeding import seed
+from fastml._validation import FLOATS, check_weights
+from fastml.kernels.mixture.em import GIVEN, STATISTICS
+from fastml.kernels.mixture.tiles import TIED
 
-BLOCK = 1 << 15
+ROWS_AT_ONCE = 1 << 15
 """Rows whose first responsibilities exist at a time."""
 
 
@@ -122,8 +125,8 @@ def from_responsibilities(rows: MixtureRows, resp, reg_covar, means=None) -> Par
     if means is None:
         means = np.broadcast_to(rows.center, (rows.n_components, rows.n_features)).copy()
     total: Any = None
-    for start in range(0, rows.X.shape[0], BLOCK):
-        stop = min(start + BLOCK, rows.X.shape[0])
+    for start in range(0, rows.X.shape[0], ROWS_AT_ONCE):
+        stop = min(start + ROWS_AT_ONCE, rows.X.shape[0])
         block = MixtureRows(
             rows.X[start:stop],
             rows.shape,
@@ -149,18 +152,16 @@ def from_responsibilities(rows: MixtureRows, resp, reg_covar, means=None) -> Par
 
 
 def _by_kmeans(mixture, X, rows, random_state, sample_weight):
-    from fastml.cluster import KMeans
-
-    kmeans = KMeans(
-        n_clusters=rows.n_components, n_init=1, random_state=random_state, n_jobs=mixture.n_jobs
+    weights = check_weights(sample_weight, X, dtype=X.dtype)
+    centers, labels = kmeans_once(
+        np.ascontiguousarray(X), weights, rows.n_components, random_state, mixture.n_jobs
     )
-    kmeans.fit(X, sample_weight=sample_weight)
     one_hot = np.eye(rows.n_components)
     return from_responsibilities(
         rows,
-        lambda start, stop: one_hot[kmeans.labels_[start:stop]],
+        lambda start, stop: one_hot[labels[start:stop]],
         mixture.reg_covar,
-        means=np.asarray(kmeans.cluster_centers_, dtype=np.float64),
+        means=np.asarray(centers, dtype=np.float64),
     )
 
 
@@ -188,16 +189,9 @@ def _by_random_rows(mixture, X, rows, random_state, sample_weight):
 
 
 def _by_plusplus(mixture, X, rows, random_state, sample_weight):
-    from fastml.cluster import kmeans_plusplus
-
-    _, chosen = kmeans_plusplus(
-        X,
-        rows.n_components,
-        sample_weight=sample_weight,
-        random_state=random_state,
-        n_jobs=mixture.n_jobs,
-    )
-    return _from_rows(mixture, X, rows, chosen)
+    weights = check_weights(sample_weight, X, dtype=X.dtype)
+    cluster_rows = DenseRows(np.ascontiguousarray(X), weights, n_jobs=mixture.n_jobs)
+    return _from_rows(mixture, X, rows, seed(cluster_rows, rows.n_components, random_state))
 
 
 def _from_rows(mixture, X, rows, chosen) -> Parameters:

@@ -1,39 +1,46 @@
 """Nearest neighbours: search, classification, regression, graphs, outliers, densities."""
 
-from importlib import import_module
+from fastml._engines.search.metric import VALID_METRICS, VALID_METRICS_SPARSE
+from fastml.neighbors._centroid import NearestCentroid
+from fastml.neighbors._classification import KNeighborsClassifier
+from fastml.neighbors._graph import (
+    KNeighborsTransformer,
+    RadiusNeighborsTransformer,
+    kneighbors_graph,
+    radius_neighbors_graph,
+)
+from fastml.neighbors._graph_input import sort_graph_by_row_values
+from fastml.neighbors._lof import LocalOutlierFactor
+from fastml.neighbors._nearest import NearestNeighbors
+from fastml.neighbors._radius import RadiusNeighborsClassifier
+from fastml.neighbors._radius_regression import RadiusNeighborsRegressor
+from fastml.neighbors._regression import KNeighborsRegressor
+from fastml.neighbors._smoothers._classifier import KernelClassifier
+from fastml.neighbors._smoothers._density import KernelDensity
+from fastml.neighbors._smoothers._regressor import KernelRegressor
+from fastml.neighbors._space_trees._trees import BallTree, KDTree
+from fastml.neighbors._validation_curve import ValidationCurve, knn_validation_curve
 
-_HOME = {
-    "VALID_METRICS": "_metric",
-    "VALID_METRICS_SPARSE": "_metric",
-    "BallTree": "_trees",
-    "KDTree": "_trees",
-    "KNeighborsClassifier": "_classification",
-    "KNeighborsRegressor": "_regression",
-    "KNeighborsTransformer": "_graph",
-    "KernelClassifier": "_kernel_classifier",
-    "KernelDensity": "_kde",
-    "KernelRegressor": "_kernel_regression",
-    "LocalOutlierFactor": "_lof",
-    "NearestCentroid": "_centroid",
-    "NearestNeighbors": "_nearest",
-    "RadiusNeighborsClassifier": "_radius",
-    "RadiusNeighborsRegressor": "_radius_regression",
-    "RadiusNeighborsTransformer": "_graph",
-    "ValidationCurve": "_validation_curve",
-    "kneighbors_graph": "_graph",
-    "knn_validation_curve": "_validation_curve",
-    "radius_neighbors_graph": "_graph",
-    "sort_graph_by_row_values": "_graph_input",
-}
-
-__all__ = list(_HOME)
-
-
-def __getattr__(name):
-    if name in _HOME:
-        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__():
-    return sorted(__all__)
+__all__ = [
+    "VALID_METRICS",
+    "VALID_METRICS_SPARSE",
+    "BallTree",
+    "KDTree",
+    "KNeighborsClassifier",
+    "KNeighborsRegressor",
+    "KNeighborsTransformer",
+    "KernelClassifier",
+    "KernelDensity",
+    "KernelRegressor",
+    "LocalOutlierFactor",
+    "NearestCentroid",
+    "NearestNeighbors",
+    "RadiusNeighborsClassifier",
+    "RadiusNeighborsRegressor",
+    "RadiusNeighborsTransformer",
+    "ValidationCurve",
+    "kneighbors_graph",
+    "knn_validation_curve",
+    "radius_neighbors_graph",
+    "sort_graph_by_row_values",
+]

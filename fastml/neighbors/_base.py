@@ -9,23 +9,25 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, MultiOutputMixin, is_classifier
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from fastml._threads import effective_n_threads, thread_limit
-from fastml._validation import FLOATS
-from fastml.kernels import metrics, votes
-from fastml.neighbors._binary_tree import named_metric
-from fastml.neighbors._brute import brute_kneighbors, smallest_in_rows
-from fastml.neighbors._graph_input import check_precomputed, kneighbors_from_graph
-from fastml.neighbors._metric import (
+from fastml._engines.distances.names import COUNTING
+from fastml._engines.search.brute import brute_kneighbors, smallest_in_rows
+from fastml._engines.search.metric import (
     CODES,
     VALID_METRICS,
     VALID_METRICS_SPARSE,
     check_haversine,
     resolve_metric,
 )
-from fastml.neighbors._trees import BallTree, KDTree
+from fastml._sklearn import HasMethods, Interval, StrOptions
+from fastml._threads import effective_n_threads, thread_limit
+from fastml._validation import FLOATS, check_fitted, refuse_text, validate_data
+from fastml.kernels.distances import metrics
+from fastml.kernels.neighbors import votes
+from fastml.neighbors._graph_input import check_precomputed, kneighbors_from_graph
+from fastml.neighbors._space_trees._base import named_metric
+from fastml.neighbors._space_trees._trees import BallTree, KDTree
 
 BLOCK_ENTRIES = 1 << 22  # distances at a time where a matrix is unavoidable: 32 MB
 
@@ -81,6 +83,7 @@ class NeighborsBase(MultiOutputMixin, BaseEstimator):
         checks = {"accept_sparse": "csr", "order": "C", "ensure_all_finite": finite}
         if not callable(self.metric):
             checks["dtype"] = FLOATS
+            refuse_text(X)
         if self.__sklearn_tags__().target_tags.required:
             if not prefitted:
                 X, y = validate_data(self, X, y, multi_output=True, **checks)
@@ -118,7 +121,7 @@ class NeighborsBase(MultiOutputMixin, BaseEstimator):
 
     def _resolve_brute_metric(self, X):
         name = self.effective_metric_
-        if name in ("precomputed", "nan_euclidean"):
+        if name in COUNTING or name in ("precomputed", "nan_euclidean"):
             return None
         return resolve_metric(name, self.effective_metric_params_, X)
 
@@ -221,7 +224,10 @@ class NeighborsBase(MultiOutputMixin, BaseEstimator):
         semimetric = metric == "minkowski" and params["p"] < 1
         method = self.algorithm
         if method == "auto":
-            method = "brute" if semimetric else self._fastest_method(X)
+            by_function = metric == "pyfunc"
+            method = "ball_tree" if by_function else "brute"
+            if not by_function and not semimetric:
+                method = self._fastest_method(X)
         if semimetric:
             if method != "brute":
                 raise ValueError(
@@ -267,6 +273,27 @@ class NeighborsBase(MultiOutputMixin, BaseEstimator):
 
     # ------------------------------------------------------------------ queries
 
+    def _check_state(self):
+        """Whether what kernels read still fits together; attributes may have been set."""
+        shape = (self.n_samples_fit_, self.n_features_in_)
+        check_fitted(self, "_fit_X", self._fit_X, shape)
+        if self._tree is not None:
+            check_fitted(self, "data of the tree", self._tree.data, shape)
+
+    def _codes_of(self, indices):
+        """Codes of the labels, a column per output, checked for the neighbours ``indices``."""
+        codes = self._y if self.outputs_2d_ else self._y[:, None]
+        outputs = self.classes_ if self.outputs_2d_ else [self.classes_]
+        check_fitted(self, "_y", codes, (self.n_samples_fit_, len(outputs)))
+        for output, classes in enumerate(outputs):
+            used = codes[:, output][indices.ravel()]
+            if used.size and not 0 <= used.min() <= used.max() < len(classes):
+                raise ValueError(
+                    f"classes_ of {type(self).__name__} was altered: it has {len(classes)} labels, "
+                    f"and training points have the codes 0 to {used.max()}"
+                )
+        return codes
+
     def _check_queries(self, X):
         if self.metric == "precomputed":
             X = check_precomputed(X)
@@ -280,6 +307,7 @@ class NeighborsBase(MultiOutputMixin, BaseEstimator):
             check_haversine(kernel_metric.code, self.n_features_in_)
         finite = "allow-nan" if self.metric == "nan_euclidean" else True
         dtype = "numeric" if callable(self.metric) else FLOATS
+        refuse_text(X)
         return validate_data(
             self,
             X,
@@ -359,6 +387,7 @@ class KNeighborsMixin(DistanceBlocksMixin):
         (array([[0.5]]), array([[2]]))
         """
         check_is_fitted(self)
+        self._check_state()
         if n_neighbors is None:
             n_neighbors = self.n_neighbors
         elif n_neighbors <= 0:
@@ -450,7 +479,7 @@ def csr_graph(data, indices, indptr, shape):
 
     graph = csr_array((data, indices, indptr), shape=shape)
     try:
-        from sklearn.utils import _align_api_if_sparse
+        from fastml._sklearn import align_api_if_sparse
     except ImportError:  # scikit-learn before 1.9
         return csr_matrix(graph)
-    return _align_api_if_sparse(graph)
+    return align_api_if_sparse(graph)

@@ -7,17 +7,22 @@ from numbers import Real
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
+
+from fastml._docs import documented
+from fastml._sklearn import Interval, StrOptions, fit_context
+from fastml._validation import validate_data
+from fastml.neighbors._docs import NEIGHBOR_ENTRIES
 
 
 def _is_euclidean(self) -> bool:
     return self.metric == "euclidean"
 
 
+@documented(NEIGHBOR_ENTRIES)
 class NearestCentroid(ClassifierMixin, BaseEstimator):
     """Classification by the nearest class centroid, optionally with shrunken centroids.
 
@@ -46,10 +51,8 @@ class NearestCentroid(ClassifierMixin, BaseEstimator):
         Deviations of the centroids from the overall mean, shrunk if asked for.
     within_class_std_dev_ : ndarray of shape (n_features,)
         Pooled within-class standard deviation.
-    n_features_in_ : int
-        Number of columns seen by `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of columns, if they all had string names.
+    {n_features_in_}
+    {feature_names_in_}
 
     References
     ----------
@@ -75,7 +78,7 @@ class NearestCentroid(ClassifierMixin, BaseEstimator):
         self.shrink_threshold = shrink_threshold
         self.priors = priors
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Compute the centroids.
 

@@ -5,14 +5,19 @@ from __future__ import annotations
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import ClassifierMixin, _fit_context
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from fastml._docs import documented
+from fastml._sklearn import StrOptions, fit_context
 from fastml._validation import kernel_view
-from fastml.kernels import votes
+from fastml.kernels.neighbors import votes
 from fastml.neighbors._base import KNeighborsMixin, NeighborsBase
-from fastml.neighbors._voting import WEIGHT_CONSTRAINTS, WeightedNeighborsMixin
+from fastml.neighbors._docs import NEIGHBOR_ENTRIES
+from fastml.neighbors._voting import (
+    WEIGHT_CONSTRAINTS,
+    NeighborsClassifierMixin,
+    WeightedNeighborsMixin,
+)
 
 TIE_RULES = {
     "smallest": votes.SMALLEST_CLASS,
@@ -21,7 +26,10 @@ TIE_RULES = {
 }
 
 
-class KNeighborsClassifier(WeightedNeighborsMixin, KNeighborsMixin, ClassifierMixin, NeighborsBase):
+@documented(NEIGHBOR_ENTRIES)
+class KNeighborsClassifier(
+    WeightedNeighborsMixin, KNeighborsMixin, NeighborsClassifierMixin, NeighborsBase
+):
     """Classification by a vote of the k nearest training points.
 
     The vote for class c at query x is the sum of the weights w_s of its neighbours of that class,
@@ -30,52 +38,40 @@ class KNeighborsClassifier(WeightedNeighborsMixin, KNeighborsMixin, ClassifierMi
 
     Parameters
     ----------
-    n_neighbors : int, default=5
-        k, the number of neighbours.
+    {n_neighbors}
     weights : str, callable or None, default="uniform"
         What a neighbour's vote is worth. scikit-learn's: "uniform" (also None), "distance" (1 / d),
         or a function from the array of distances to an array of weights. Beyond it, by rank s:
         "linear" ((k + 1 - s) / k) and "geometric" (ratio^s); by a kernel K(d / h): "gaussian",
         "epanechnikov", "triangular", "rectangular". Where a kernel leaves no neighbour any weight,
         all count alike.
-    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        How to search; results do not depend on it.
-    leaf_size : int, default=30
-        Accepted without effect: leaves hold 16 points; results would not depend on it.
-    p : float, default=2
-        Power of the Minkowski metric.
-    metric : str or callable, default="minkowski"
-        Distance; see ``fastml.neighbors.VALID_METRICS``. "precomputed" takes distance matrices.
-    metric_params : dict, default=None
-        Further parameters of the metric.
-    n_jobs : int, default=None
-        Threads: None and -1 mean all cores.
+    {algorithm}
+    {leaf_size}
+    {p}
+    {metric}
+    {metric_params}
+    {n_jobs}
     on_tie : {"smallest", "nearest", "refuse"}, default="smallest"
         Which class wins equal votes: the smallest label, as in scikit-learn; the one with the
         nearest neighbour, and refusal if those are equally near; or refusal.
-    refusal_label : int or str, default=0
-        What `predict` returns when it refuses.
-    bandwidth : "next" or float, default="next"
-        h of the kernel weights: a number, or the distance to the (k + 1)-th neighbour.
-    ratio : float, default=0.5
-        Base of the geometric weights, between 0 and 1.
+    refusal_label : int, str or None, default=None
+        What `predict` returns when it refuses: not a class. None means the first of 0, -1, -2, …
+        that is no class, or "refused" among strings.
+    {bandwidth}
+    {ratio}
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,), or list of them
-        The labels, per output.
+    {classes_}
     effective_metric_ : str or callable
         The metric in use: "minkowski" with p = 2 becomes "euclidean", and so on.
-    effective_metric_params_ : dict
-        Its parameters.
-    n_features_in_ : int
-        Number of columns seen by `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of columns, if they all had string names.
-    n_samples_fit_ : int
-        Number of training points.
-    outputs_2d_ : bool
-        Whether y had several columns.
+    {effective_metric_params_}
+    {n_features_in_}
+    {feature_names_in_}
+    {n_samples_fit_}
+    refusal_label_ : int, str or None
+        What `predict` returns when it refuses; None if it never does.
+    {outputs_2d_}
 
     References
     ----------
@@ -96,7 +92,7 @@ class KNeighborsClassifier(WeightedNeighborsMixin, KNeighborsMixin, ClassifierMi
         **NeighborsBase._parameter_constraints,
         **WEIGHT_CONSTRAINTS,
         "on_tie": [StrOptions(set(TIE_RULES))],
-        "refusal_label": [Integral, str],
+        "refusal_label": [Integral, str, None],
     }
     _parameter_constraints.pop("radius")
 
@@ -112,7 +108,7 @@ class KNeighborsClassifier(WeightedNeighborsMixin, KNeighborsMixin, ClassifierMi
         metric_params=None,
         n_jobs=None,
         on_tie="smallest",
-        refusal_label=0,
+        refusal_label=None,
         bandwidth="next",
         ratio=0.5,
     ):
@@ -131,7 +127,7 @@ class KNeighborsClassifier(WeightedNeighborsMixin, KNeighborsMixin, ClassifierMi
         self.bandwidth = bandwidth
         self.ratio = ratio
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y):
         """Remember the training points.
 
@@ -148,17 +144,32 @@ class KNeighborsClassifier(WeightedNeighborsMixin, KNeighborsMixin, ClassifierMi
         self : KNeighborsClassifier
         """
         self._fit(X, y)
-        if self.on_tie != "smallest":
-            for classes in self._classes_by_output():
-                if np.append(classes, self.refusal_label).dtype.kind != classes.dtype.kind:
-                    raise TypeError(
-                        f"refusal_label {self.refusal_label!r} is not of the type of the labels "
-                        f"({classes.dtype})"
-                    )
+        self.refusal_label_ = self._checked_refusal() if self.on_tie != "smallest" else None
         return self
 
     def _classes_by_output(self):
         return self.classes_ if self.outputs_2d_ else [self.classes_]
+
+    def _checked_refusal(self):
+        """A label that is no class, and of the type of the labels."""
+        outputs = self._classes_by_output()
+        label = self.refusal_label
+        known = {each for classes in outputs for each in classes.tolist()}
+        if label is None:
+            text = any(classes.dtype.kind in "US" for classes in outputs)
+            label = "refused" if text else 0
+            while label in known:
+                label = label + "_" if text else label - 1
+        if label in known:
+            raise ValueError(
+                f"refusal_label {label!r} is a class: a refusal could not be told from it"
+            )
+        for classes in outputs:
+            if np.append(classes, label).dtype.kind != classes.dtype.kind:
+                raise TypeError(
+                    f"refusal_label {label!r} is not of the type of the labels ({classes.dtype})"
+                )
+        return label
 
     def _ballots(self, indices, weights):
         """Votes per output, arrays of shape (n_queries, n_classes)."""
@@ -167,7 +178,7 @@ class KNeighborsClassifier(WeightedNeighborsMixin, KNeighborsMixin, ClassifierMi
                 "All neighbors of some sample is getting zero weights. Please modify 'weights' to "
                 "avoid this case if you are using a user-defined function."
             )
-        labels = self._y if self.outputs_2d_ else self._y[:, None]
+        labels = self._codes_of(indices)
         ballots = []
         for output, classes in enumerate(self._classes_by_output()):
             ballot = np.empty((indices.shape[0], classes.size))
@@ -198,7 +209,7 @@ class KNeighborsClassifier(WeightedNeighborsMixin, KNeighborsMixin, ClassifierMi
 
     def _predict_from(self, distances, indices, weights):
         ballots = self._ballots(indices, weights)
-        labels = self._y if self.outputs_2d_ else self._y[:, None]
+        labels = self._codes_of(indices)
         columns = []
         for output, (classes, ballot) in enumerate(zip(self._classes_by_output(), ballots)):
             winners = np.empty(ballot.shape[0], dtype=np.intp)
@@ -214,7 +225,7 @@ class KNeighborsClassifier(WeightedNeighborsMixin, KNeighborsMixin, ClassifierMi
                 kernel_view(indices),
                 winners,
             )
-            columns.append(np.append(classes, self.refusal_label)[winners])  # -1 is the last
+            columns.append(np.append(classes, self.refusal_label_)[winners])  # -1 is the last
         return np.column_stack(columns) if self.outputs_2d_ else columns[0]
 
     def predict_proba(self, X):
@@ -232,30 +243,13 @@ class KNeighborsClassifier(WeightedNeighborsMixin, KNeighborsMixin, ClassifierMi
             Shares, in the order of ``classes_``.
         """
         check_is_fitted(self, "_fit_method")
-        _, indices, weights = self._neighbours_and_weights(X)
+        return self._shares_from(*self._neighbours_and_weights(X))
+
+    def _shares_from(self, distances, indices, weights):
         ballots = self._ballots(indices, weights)
         for ballot in ballots:
             votes.normalise_votes(ballot)
         return ballots if self.outputs_2d_ else ballots[0]
-
-    def score(self, X, y, sample_weight=None):
-        """Mean accuracy; with ``X=None`` by leave-one-out on the training points.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or None
-            Queries, or None for the training points, each without itself.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            True labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Sample weights.
-
-        Returns
-        -------
-        score : float
-            Mean accuracy.
-        """
-        return super().score(X, y, sample_weight)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

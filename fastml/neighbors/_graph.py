@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from numbers import Integral, Real
 
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from fastml._docs import documented
+from fastml._sklearn import Interval, StrOptions, fit_context, validate_params
 from fastml.neighbors._base import KNeighborsMixin, NeighborsBase
+from fastml.neighbors._docs import NEIGHBOR_ENTRIES
 from fastml.neighbors._nearest import NearestNeighbors
 from fastml.neighbors._radius import RadiusNeighborsMixin
 
@@ -171,7 +173,7 @@ class _GraphTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neigh
         "mode": [StrOptions({"distance", "connectivity"})],
     }
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None):
         """Build the search structure.
 
@@ -228,38 +230,30 @@ class _GraphTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neigh
         raise NotImplementedError
 
 
+@documented(NEIGHBOR_ENTRIES)
 class KNeighborsTransformer(KNeighborsMixin, _GraphTransformer):
     """Points → the sparse graph of their k nearest training points.
 
     Parameters
     ----------
-    mode : {"distance", "connectivity"}, default="distance"
-        Whether entries are distances or ones.
+    {mode}
     n_neighbors : int, default=5
         Neighbours per point; with ``mode="distance"`` one more, since a point is its own neighbour.
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
         How to search.
-    leaf_size : int, default=30
-        Accepted without effect: leaves hold 16 points; results would not depend on it.
+    {leaf_size}
     metric : str or callable, default="minkowski"
         Distance.
-    p : float, default=2
-        Power of the Minkowski metric.
-    metric_params : dict, default=None
-        Further parameters of the metric.
-    n_jobs : int, default=None
-        Threads: None and -1 mean all cores.
+    {p}
+    {metric_params}
+    {n_jobs}
 
     Attributes
     ----------
-    effective_metric_, effective_metric_params_ : str or callable, dict
-        The metric in use.
-    n_features_in_ : int
-        Number of columns seen by `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of columns, if they all had string names.
-    n_samples_fit_ : int
-        Number of training points.
+    {effective_metric_}
+    {n_features_in_}
+    {feature_names_in_}
+    {n_samples_fit_}
 
     Examples
     --------
@@ -302,38 +296,29 @@ class KNeighborsTransformer(KNeighborsMixin, _GraphTransformer):
         return self.kneighbors_graph(X, mode=self.mode, n_neighbors=self.n_neighbors + own)
 
 
+@documented(NEIGHBOR_ENTRIES)
 class RadiusNeighborsTransformer(RadiusNeighborsMixin, _GraphTransformer):
     """Points → the sparse graph of training points within a radius.
 
     Parameters
     ----------
-    mode : {"distance", "connectivity"}, default="distance"
-        Whether entries are distances or ones.
-    radius : float, default=1.0
-        The radius.
+    {mode}
+    {radius}
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
         How to search.
-    leaf_size : int, default=30
-        Accepted without effect: leaves hold 16 points; results would not depend on it.
+    {leaf_size}
     metric : str or callable, default="minkowski"
         Distance.
-    p : float, default=2
-        Power of the Minkowski metric.
-    metric_params : dict, default=None
-        Further parameters of the metric.
-    n_jobs : int, default=None
-        Threads: None and -1 mean all cores.
+    {p}
+    {metric_params}
+    {n_jobs}
 
     Attributes
     ----------
-    effective_metric_, effective_metric_params_ : str or callable, dict
-        The metric in use.
-    n_features_in_ : int
-        Number of columns seen by `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of columns, if they all had string names.
-    n_samples_fit_ : int
-        Number of training points.
+    {effective_metric_}
+    {n_features_in_}
+    {feature_names_in_}
+    {n_samples_fit_}
 
     Examples
     --------

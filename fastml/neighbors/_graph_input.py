@@ -7,13 +7,13 @@ import warnings
 import numpy as np
 from scipy.sparse import issparse
 
+from fastml._validation import check_array
+
 FORMATS = ("csr", "csc", "coo", "lil")  # formats that keep explicit zeros
 
 
 def check_precomputed(X):
     """A distance matrix: dense and non-negative, or CSR with rows sorted by distance."""
-    from sklearn.utils import check_array
-
     if not issparse(X):
         return check_array(X, ensure_non_negative=True, input_name="X")
     if X.format not in FORMATS:

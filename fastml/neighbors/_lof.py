@@ -6,16 +6,18 @@ import warnings
 from numbers import Real
 
 import numpy as np
-from sklearn.base import OutlierMixin, _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.base import OutlierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from fastml._docs import documented
+from fastml._sklearn import Interval, StrOptions, fit_context
 from fastml.neighbors._base import KNeighborsMixin, NeighborsBase
+from fastml.neighbors._docs import NEIGHBOR_ENTRIES
 
 
-def _for(novelty: bool, name: str):
-    """Whether a method exists, by the parameter ``novelty``."""
+def _if_novelty_is(novelty: bool, name: str):
+    """A check for `available_if`: the method exists if the parameter ``novelty`` has this value."""
 
     def check(self):
         if self.novelty == novelty:
@@ -35,6 +37,7 @@ def _for(novelty: bool, name: str):
     return check
 
 
+@documented(NEIGHBOR_ENTRIES)
 class LocalOutlierFactor(KNeighborsMixin, OutlierMixin, NeighborsBase):
     """Outliers by local density.
 
@@ -46,22 +49,17 @@ class LocalOutlierFactor(KNeighborsMixin, OutlierMixin, NeighborsBase):
     ----------
     n_neighbors : int, default=20
         k.
-    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        How to search; results do not depend on it.
-    leaf_size : int, default=30
-        Accepted without effect: leaves hold 16 points; results would not depend on it.
+    {algorithm}
+    {leaf_size}
     metric : str or callable, default="minkowski"
         Distance.
-    p : float, default=2
-        Power of the Minkowski metric.
-    metric_params : dict, default=None
-        Further parameters of the metric.
+    {p}
+    {metric_params}
     contamination : "auto" or float, default="auto"
         Share of outliers, which sets the threshold; "auto" puts it at a factor of 1.5.
     novelty : bool, default=False
         False: judge the training points (`fit_predict`). True: judge new ones (`predict`).
-    n_jobs : int, default=None
-        Threads: None and -1 mean all cores.
+    {n_jobs}
 
     Attributes
     ----------
@@ -71,14 +69,10 @@ class LocalOutlierFactor(KNeighborsMixin, OutlierMixin, NeighborsBase):
         The k in use.
     offset_ : float
         The threshold on minus the factor.
-    effective_metric_, effective_metric_params_ : str or callable, dict
-        The metric in use.
-    n_features_in_ : int
-        Number of columns seen by `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of columns, if they all had string names.
-    n_samples_fit_ : int
-        Number of training points.
+    {effective_metric_}
+    {n_features_in_}
+    {feature_names_in_}
+    {n_samples_fit_}
 
     References
     ----------
@@ -124,7 +118,7 @@ class LocalOutlierFactor(KNeighborsMixin, OutlierMixin, NeighborsBase):
         self.contamination = contamination
         self.novelty = novelty
 
-    @available_if(_for(False, "fit_predict"))
+    @available_if(_if_novelty_is(False, "fit_predict"))
     def fit_predict(self, X, y=None):
         """Fit on X and judge its points (``novelty=False`` only).
 
@@ -149,7 +143,7 @@ class LocalOutlierFactor(KNeighborsMixin, OutlierMixin, NeighborsBase):
             return np.where(self.negative_outlier_factor_ < self.offset_, -1, 1)
         return np.where(self.decision_function(X) < 0, -1, 1)
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None):
         """Compute the factors of the training points.
 
@@ -198,7 +192,7 @@ class LocalOutlierFactor(KNeighborsMixin, OutlierMixin, NeighborsBase):
         reach = np.maximum(distances, self._distances_fit_X_[indices, self.n_neighbors_ - 1])
         return 1.0 / (np.mean(reach, axis=1) + 1e-10)  # duplicates: no division by zero
 
-    @available_if(_for(True, "predict"))
+    @available_if(_if_novelty_is(True, "predict"))
     def predict(self, X=None):
         """Judge new points (``novelty=True`` only).
 
@@ -214,7 +208,7 @@ class LocalOutlierFactor(KNeighborsMixin, OutlierMixin, NeighborsBase):
         """
         return self._predict(X)
 
-    @available_if(_for(True, "decision_function"))
+    @available_if(_if_novelty_is(True, "decision_function"))
     def decision_function(self, X):
         """Minus the factor, shifted so that outliers are negative (``novelty=True`` only).
 
@@ -230,7 +224,7 @@ class LocalOutlierFactor(KNeighborsMixin, OutlierMixin, NeighborsBase):
         """
         return self.score_samples(X) - self.offset_
 
-    @available_if(_for(True, "score_samples"))
+    @available_if(_if_novelty_is(True, "score_samples"))
     def score_samples(self, X):
         """Minus the factor of new points (``novelty=True`` only).
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from sklearn.base import _fit_context
-
+from fastml._docs import documented
+from fastml._sklearn import fit_context
 from fastml.neighbors._base import KNeighborsMixin, NeighborsBase
+from fastml.neighbors._docs import NEIGHBOR_ENTRIES
 from fastml.neighbors._radius import RadiusNeighborsMixin
 
 
+@documented(NEIGHBOR_ENTRIES)
 class NearestNeighbors(KNeighborsMixin, RadiusNeighborsMixin, NeighborsBase):
     """Search for the nearest training points.
 
@@ -17,31 +19,21 @@ class NearestNeighbors(KNeighborsMixin, RadiusNeighborsMixin, NeighborsBase):
         Neighbours that `kneighbors` returns by default.
     radius : float, default=1.0
         Radius that `radius_neighbors` uses by default.
-    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        How to search; results do not depend on it.
-    leaf_size : int, default=30
-        Accepted without effect: leaves hold 16 points; results would not depend on it.
-    metric : str or callable, default="minkowski"
-        Distance; see ``fastml.neighbors.VALID_METRICS``. "precomputed" takes distance matrices.
-    p : float, default=2
-        Power of the Minkowski metric.
-    metric_params : dict, default=None
-        Further parameters of the metric.
-    n_jobs : int, default=None
-        Threads: None and -1 mean all cores.
+    {algorithm}
+    {leaf_size}
+    {metric}
+    {p}
+    {metric_params}
+    {n_jobs}
 
     Attributes
     ----------
     effective_metric_ : str or callable
         The metric in use.
-    effective_metric_params_ : dict
-        Its parameters.
-    n_features_in_ : int
-        Number of columns seen by `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of columns, if they all had string names.
-    n_samples_fit_ : int
-        Number of training points.
+    {effective_metric_params_}
+    {n_features_in_}
+    {feature_names_in_}
+    {n_samples_fit_}
 
     Examples
     --------
@@ -74,7 +66,7 @@ class NearestNeighbors(KNeighborsMixin, RadiusNeighborsMixin, NeighborsBase):
             n_jobs=n_jobs,
         )
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None):
         """Build the search structure.
 

@@ -7,34 +7,48 @@ from numbers import Integral
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import ClassifierMixin, _fit_context
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from fastml._validation import kernel_view
-from fastml.kernels import radius as kernels
-from fastml.kernels import votes
-from fastml.neighbors._base import DistanceBlocksMixin, NeighborsBase, csr_graph
-from fastml.neighbors._radius_search import (
+from fastml._docs import documented
+from fastml._engines.search.radius import (
     broadcast_radii,
     brute_radius,
     concatenate_runs,
     graph_radius,
+    mark_blocks,
     matrix_radius,
     split_runs,
     tree_radius,
     without_self,
 )
+from fastml._sklearn import StrOptions, fit_context
+from fastml._validation import kernel_view
+from fastml.kernels.neighbors import radius as kernels
+from fastml.kernels.neighbors import votes
+from fastml.neighbors._base import DistanceBlocksMixin, NeighborsBase, csr_graph
+from fastml.neighbors._docs import NEIGHBOR_ENTRIES
+from fastml.neighbors._voting import NeighborsClassifierMixin
 
 
 class RadiusNeighborsMixin(DistanceBlocksMixin):
     """`radius_neighbors` and `radius_neighbors_graph`."""
+
+    def _mark_blocks(self):
+        """Training rows, and the bits of those within ``radius`` of them, 64 to a word; None if
+        they are not found by exhaustive search over vectors."""
+        self._check_state()
+        metric = getattr(self, "_kernel_metric", None)
+        if self._tree is not None or metric is None or issparse(self._fit_X):
+            return None
+        X = kernel_view(self._fit_X)
+        return mark_blocks(X, X, broadcast_radii(self.radius, len(X)), metric, self.n_jobs)
 
     def _within(self, X, radius, sort_results=False, with_distances=True):
         """CSR arrays of the neighbours within ``radius`` of the queries (None: training points).
 
         Without ``with_distances``, the distances of queries may be left out.
         """
+        self._check_state()
         own = X is None
         X = self._fit_X if own else self._check_queries(X)
         if radius is None:
@@ -159,46 +173,35 @@ RADIUS_CONSTRAINTS = {
 RADIUS_CONSTRAINTS.pop("n_neighbors")
 
 
-class RadiusNeighborsClassifier(RadiusNeighborsMixin, ClassifierMixin, NeighborsBase):
+@documented(NEIGHBOR_ENTRIES)
+class RadiusNeighborsClassifier(RadiusNeighborsMixin, NeighborsClassifierMixin, NeighborsBase):
     """Classification by a vote of all training points within a radius.
 
     Parameters
     ----------
-    radius : float, default=1.0
-        The radius.
+    {radius}
     weights : {"uniform", "distance"}, callable or None, default="uniform"
         What a neighbour's vote is worth: the same, 1 / d, or a function of the distances.
-    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        How to search; results do not depend on it.
-    leaf_size : int, default=30
-        Accepted without effect: leaves hold 16 points; results would not depend on it.
-    p : float, default=2
-        Power of the Minkowski metric.
+    {algorithm}
+    {leaf_size}
+    {p}
     metric : str or callable, default="minkowski"
         Distance; see ``fastml.neighbors.VALID_METRICS``.
     outlier_label : label, list of labels, "most_frequent" or None, default=None
         Label of queries without neighbours, per output; None makes them an error.
-    metric_params : dict, default=None
-        Further parameters of the metric.
-    n_jobs : int, default=None
-        Threads: None and -1 mean all cores.
+    {metric_params}
+    {n_jobs}
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,), or list of them
-        The labels, per output.
-    effective_metric_, effective_metric_params_ : str or callable, dict
-        The metric in use.
-    n_features_in_ : int
-        Number of columns seen by `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of columns, if they all had string names.
-    n_samples_fit_ : int
-        Number of training points.
+    {classes_}
+    {effective_metric_}
+    {n_features_in_}
+    {feature_names_in_}
+    {n_samples_fit_}
     outlier_label_ : list or None
         Label of queries without neighbours, per output.
-    outputs_2d_ : bool
-        Whether y had several columns.
+    {outputs_2d_}
 
     Examples
     --------
@@ -238,7 +241,7 @@ class RadiusNeighborsClassifier(RadiusNeighborsMixin, ClassifierMixin, Neighbors
         self.weights = weights
         self.outlier_label = outlier_label
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y):
         """Remember the training points.
 
@@ -339,7 +342,7 @@ class RadiusNeighborsClassifier(RadiusNeighborsMixin, ClassifierMixin, Neighbors
                 "dataset."
             )
         weights = self._run_weights(indptr, distances)
-        codes = self._y if self.outputs_2d_ else self._y[:, None]
+        codes = self._codes_of(indices)
         ballots = []
         for output, classes in enumerate(self._classes_by_output()):
             ballot = np.empty((indptr.size - 1, classes.size))
@@ -357,25 +360,6 @@ class RadiusNeighborsClassifier(RadiusNeighborsMixin, ClassifierMixin, Neighbors
             votes.normalise_votes(ballot)
             ballots.append(ballot)
         return ballots if self.outputs_2d_ else ballots[0]
-
-    def score(self, X, y, sample_weight=None):
-        """Mean accuracy; with ``X=None`` by leave-one-out on the training points.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or None
-            Queries, or None for the training points, each without itself.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            True labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Sample weights.
-
-        Returns
-        -------
-        score : float
-            Mean accuracy.
-        """
-        return super().score(X, y, sample_weight)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -5,15 +5,19 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from sklearn.base import RegressorMixin, _fit_context
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from fastml._validation import kernel_view
-from fastml.kernels import votes
+from fastml._docs import documented
+from fastml._sklearn import fit_context
+from fastml._validation import check_fitted, kernel_view
+from fastml.kernels.neighbors import votes
 from fastml.neighbors._base import NeighborsBase
+from fastml.neighbors._docs import NEIGHBOR_ENTRIES
 from fastml.neighbors._radius import RADIUS_CONSTRAINTS, RadiusNeighborsMixin
 
 
+@documented(NEIGHBOR_ENTRIES)
 class RadiusNeighborsRegressor(RadiusNeighborsMixin, RegressorMixin, NeighborsBase):
     """Regression by the mean target of all training points within a radius.
 
@@ -21,33 +25,23 @@ class RadiusNeighborsRegressor(RadiusNeighborsMixin, RegressorMixin, NeighborsBa
 
     Parameters
     ----------
-    radius : float, default=1.0
-        The radius.
+    {radius}
     weights : {"uniform", "distance"}, callable or None, default="uniform"
         What a neighbour is worth: the same, 1 / d, or a function of the distances.
-    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        How to search; results do not depend on it.
-    leaf_size : int, default=30
-        Accepted without effect: leaves hold 16 points; results would not depend on it.
-    p : float, default=2
-        Power of the Minkowski metric.
+    {algorithm}
+    {leaf_size}
+    {p}
     metric : str or callable, default="minkowski"
         Distance; see ``fastml.neighbors.VALID_METRICS``.
-    metric_params : dict, default=None
-        Further parameters of the metric.
-    n_jobs : int, default=None
-        Threads: None and -1 mean all cores.
+    {metric_params}
+    {n_jobs}
 
     Attributes
     ----------
-    effective_metric_, effective_metric_params_ : str or callable, dict
-        The metric in use.
-    n_features_in_ : int
-        Number of columns seen by `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of columns, if they all had string names.
-    n_samples_fit_ : int
-        Number of training points.
+    {effective_metric_}
+    {n_features_in_}
+    {feature_names_in_}
+    {n_samples_fit_}
 
     Examples
     --------
@@ -82,7 +76,7 @@ class RadiusNeighborsRegressor(RadiusNeighborsMixin, RegressorMixin, NeighborsBa
         )
         self.weights = weights
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y):
         """Remember the training points.
 
@@ -117,6 +111,7 @@ class RadiusNeighborsRegressor(RadiusNeighborsMixin, RegressorMixin, NeighborsBa
         indptr, indices, distances = self._within(X, None)
         weights = self._run_weights(indptr, distances)
         targets = kernel_view(self._y if self._y.ndim == 2 else self._y[:, None], np.float64)
+        check_fitted(self, "_y", targets, (self.n_samples_fit_, targets.shape[1]))
         out = np.empty((indptr.size - 1, targets.shape[1]))
         votes.ragged_mean_targets(targets, indptr, indices, weights, out)
         if np.isnan(out).any():

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.base import RegressorMixin, _fit_context
+from sklearn.base import RegressorMixin
 
-from fastml._validation import kernel_view
-from fastml.kernels import votes
+from fastml._docs import documented
+from fastml._sklearn import fit_context
+from fastml._validation import check_fitted, kernel_view
+from fastml.kernels.neighbors import votes
 from fastml.neighbors._base import KNeighborsMixin, NeighborsBase
+from fastml.neighbors._docs import NEIGHBOR_ENTRIES
 from fastml.neighbors._voting import WEIGHT_CONSTRAINTS, WeightedNeighborsMixin
 
 
+@documented(NEIGHBOR_ENTRIES)
 class KNeighborsRegressor(WeightedNeighborsMixin, KNeighborsMixin, RegressorMixin, NeighborsBase):
     """Regression by the mean target of the k nearest training points.
 
@@ -18,42 +22,29 @@ class KNeighborsRegressor(WeightedNeighborsMixin, KNeighborsMixin, RegressorMixi
 
     Parameters
     ----------
-    n_neighbors : int, default=5
-        k, the number of neighbours.
+    {n_neighbors}
     weights : str, callable or None, default="uniform"
         What a neighbour is worth: "uniform" (also None), "distance" (1 / d), a function from the
         array of distances to an array of weights; by rank "linear" ((k + 1 - s) / k) and
         "geometric" (ratio^s); by a kernel of d / h "gaussian", "epanechnikov",
         "triangular", "rectangular". Where a kernel leaves no neighbour any weight, all count alike.
-    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        How to search; results do not depend on it.
-    leaf_size : int, default=30
-        Accepted without effect: leaves hold 16 points; results would not depend on it.
-    p : float, default=2
-        Power of the Minkowski metric.
-    metric : str or callable, default="minkowski"
-        Distance; see ``fastml.neighbors.VALID_METRICS``. "precomputed" takes distance matrices.
-    metric_params : dict, default=None
-        Further parameters of the metric.
-    n_jobs : int, default=None
-        Threads: None and -1 mean all cores.
-    bandwidth : "next" or float, default="next"
-        h of the kernel weights: a number, or the distance to the (k + 1)-th neighbour.
-    ratio : float, default=0.5
-        Base of the geometric weights, between 0 and 1.
+    {algorithm}
+    {leaf_size}
+    {p}
+    {metric}
+    {metric_params}
+    {n_jobs}
+    {bandwidth}
+    {ratio}
 
     Attributes
     ----------
     effective_metric_ : str or callable
         The metric in use.
-    effective_metric_params_ : dict
-        Its parameters.
-    n_features_in_ : int
-        Number of columns seen by `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of columns, if they all had string names.
-    n_samples_fit_ : int
-        Number of training points.
+    {effective_metric_params_}
+    {n_features_in_}
+    {feature_names_in_}
+    {n_samples_fit_}
 
     Examples
     --------
@@ -96,7 +87,7 @@ class KNeighborsRegressor(WeightedNeighborsMixin, KNeighborsMixin, RegressorMixi
         self.bandwidth = bandwidth
         self.ratio = ratio
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y):
         """Remember the training points.
 
@@ -132,6 +123,7 @@ class KNeighborsRegressor(WeightedNeighborsMixin, KNeighborsMixin, RegressorMixi
 
     def _predict_from(self, distances, indices, weights):
         targets = self._y if self._y.ndim == 2 else self._y[:, None]
+        check_fitted(self, "_y", targets, (self.n_samples_fit_, targets.shape[1]))
         targets = kernel_view(targets, np.float64)
         out = np.empty((indices.shape[0], targets.shape[1]))
         if weights is None:

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
+from fastml._validation import check_choice, check_X_y
 from fastml.neighbors._classification import KNeighborsClassifier
 from fastml.neighbors._regression import KNeighborsRegressor
 
@@ -24,9 +26,9 @@ class ValidationCurve:
     train_scores : ndarray of shape (n_ks, n_folds) or None
         Score on the training rows, each among its own neighbours.
     best_n_neighbors : int
-        The k with the best mean validation score, the smallest of several.
+        The k that the rule chooses.
     best_score : float
-        Its score.
+        Its mean validation score.
     """
 
     n_neighbors: NDArray
@@ -55,6 +57,7 @@ def knn_validation_curve(
     return_train_score=False,
     groups=None,
     n_jobs=None,
+    rule="best",
 ):
     """Score k nearest neighbours for every k from one neighbour search per fold.
 
@@ -74,14 +77,21 @@ def knn_validation_curve(
     estimator : KNeighborsClassifier or KNeighborsRegressor, default=None
         Carries weights, metric and so on; its ``n_neighbors`` is ignored. None means a
         classifier if y holds labels, else a regressor.
-    scoring : callable, default=None
-        ``scoring(y_true, y_pred)``, the larger the better. None: accuracy or R².
+    scoring : str or callable, default=None
+        The larger the better: a name of ``sklearn.metrics.get_scorer_names()``, or
+        ``scoring(y_true, y_pred)``. None: accuracy or R².
     return_train_score : bool, default=False
         Whether to score the training rows too (a search more per fold).
     groups : array-like of shape (n_samples,), default=None
         Groups for the splitter.
     n_jobs : int, default=None
         Threads: None and -1 mean all cores.
+    rule : {"best", "meet"}, default="best"
+        Which k is chosen. "best": the one with the best mean validation score, the smallest of
+        several. "meet": where the curves of training and validation error meet. The training error
+        rises with k from that of every point's own label; the smallest k is chosen at which it is
+        at least the validation error, or the one where they are nearest if they do not meet. It
+        scores the training rows.
 
     Returns
     -------
@@ -100,7 +110,6 @@ def knn_validation_curve(
     1
     """
     from sklearn.base import clone, is_classifier
-    from sklearn.utils import check_X_y
     from sklearn.utils.multiclass import type_of_target
 
     X, y = check_X_y(X, y, accept_sparse="csr", multi_output=True, y_numeric=False)
@@ -114,6 +123,8 @@ def knn_validation_curve(
         )
     ks = _check_ks(n_neighbors)
     model = clone(estimator).set_params(n_neighbors=int(ks.max()), n_jobs=n_jobs)
+    check_choice("rule", rule, ["best", "meet"])
+    return_train_score = return_train_score or rule == "meet"
     score = scoring if scoring is not None else _accuracy if is_classifier(model) else _r2
     need = int(ks.max()) + model._wants_next()
     test, train = [], []
@@ -124,13 +135,18 @@ def knn_validation_curve(
             train.append(_score_every_k(fitted, found, _targets(fitted), ks, score))
     test_scores = np.column_stack(test)
     means = test_scores.mean(axis=1)
-    order = np.lexsort((ks, -means))
+    chosen = np.lexsort((ks, -means))[0]
+    if rule == "meet":
+        ascending = np.argsort(ks, kind="stable")
+        ahead = (np.column_stack(train).mean(axis=1) - means)[ascending]
+        met = np.flatnonzero(ahead <= 0.0)
+        chosen = ascending[met[0] if met.size else ahead.argmin()]
     return ValidationCurve(
         n_neighbors=ks,
         test_scores=test_scores,
         train_scores=np.column_stack(train) if train else None,
-        best_n_neighbors=int(ks[order[0]]),
-        best_score=float(means[order[0]]),
+        best_n_neighbors=int(ks[chosen]),
+        best_score=float(means[chosen]),
     )
 
 
@@ -171,9 +187,37 @@ def _targets(fitted):
 
 
 def _score_every_k(fitted, neighbours, y_true, ks, score) -> list[float]:
-    return [
-        float(score(y_true, fitted._predict_from(*fitted._weigh(*neighbours, int(k))))) for k in ks
-    ]
+    found = []
+    for k in ks:
+        weighed = fitted._weigh(*neighbours, int(k))
+        if isinstance(score, str):
+            found.append(_score_by_name(score, fitted, weighed, y_true))
+        else:
+            found.append(float(score(y_true, fitted._predict_from(*weighed))))
+    return found
+
+
+def _score_by_name(name: str, fitted, weighed, y_true) -> float:
+    """One of scikit-learn's scorers, which ask an estimator for predictions or probabilities."""
+    from sklearn.base import ClassifierMixin, RegressorMixin
+    from sklearn.metrics import get_scorer
+
+    kind = ClassifierMixin if hasattr(fitted, "classes_") else RegressorMixin
+
+    class Answers(kind, BaseEstimator):  # type: ignore[misc, valid-type]
+        """Answers for the neighbours at hand, whatever the rows."""
+
+        @property
+        def classes_(self):
+            return fitted.classes_
+
+        def predict(self, X):
+            return fitted._predict_from(*weighed)
+
+        def predict_proba(self, X):
+            return fitted._shares_from(*weighed)
+
+    return float(get_scorer(name)(Answers(), np.empty((len(y_true), 1)), y_true))
 
 
 def _accuracy(y_true, y_pred) -> float:

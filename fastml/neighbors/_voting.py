@@ -1,12 +1,13 @@
-"""Neighbours and their weights for prediction: shared by the k-neighbour estimators."""
+"""Weights of neighbours and scores of classifiers: what estimators by neighbours share."""
 
 from __future__ import annotations
 
 from numbers import Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.base import ClassifierMixin
 
+from fastml._sklearn import Interval, StrOptions
 from fastml.neighbors._weights import KERNELS, WEIGHTS, neighbour_weights
 
 WEIGHT_CONSTRAINTS = {
@@ -14,6 +15,29 @@ WEIGHT_CONSTRAINTS = {
     "bandwidth": [StrOptions({"next"}), Interval(Real, 0, None, closed="neither")],
     "ratio": [Interval(Real, 0, 1, closed="neither")],
 }
+
+
+class NeighborsClassifierMixin(ClassifierMixin):
+    """scikit-learn's mixin, with a score of the training points."""
+
+    def score(self, X, y, sample_weight=None):
+        """Mean accuracy; with ``X=None`` by leave-one-out on the training points.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or None
+            Queries, or None for the training points, each without itself.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            True labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights.
+
+        Returns
+        -------
+        score : float
+            Mean accuracy.
+        """
+        return super().score(X, y, sample_weight)
 
 
 class WeightedNeighborsMixin:

@@ -66,8 +66,8 @@ def neighbour_weights(
     if h.ndim:
         h = h[:, None]
     with np.errstate(invalid="ignore", divide="ignore"):
-        scaled = np.where(distances > 0.0, distances / h, 0.0)  # 0 / 0: on the spot
+        scaled = np.where(distances > 0.0, distances / h, 0.0)  # 0 / 0: at the query itself
     weights = KERNELS[rule](scaled)
-    # A kernel that gives every neighbour nothing decides nothing: then all count alike.
+    # If the kernel gives every neighbour weight zero, all of them count alike.
     weights[~(weights > 0.0).any(axis=1)] = 1.0
     return weights

@@ -2,8 +2,15 @@
 
 from fastml.svm._kernel_logistic import KernelLogisticRegression
 from fastml.svm._kernel_perceptron import KernelPerceptron
-from fastml.svm._linear import LinearSVC, LinearSVR
-from fastml.svm._margins import Margins, margins
+from fastml.svm._linear._estimators import LinearSVC, LinearSVR
+from fastml.svm._margins import (
+    KKTGroups,
+    Margins,
+    geometric_margins,
+    kkt_groups,
+    margins,
+    signed_distances,
+)
 from fastml.svm._one_class import OneClassSVM
 from fastml.svm._svc import SVC, NuSVC
 from fastml.svm._svr import SVR, NuSVR
@@ -11,6 +18,7 @@ from fastml.svm._svr import SVR, NuSVR
 __all__ = [
     "SVC",
     "SVR",
+    "KKTGroups",
     "KernelLogisticRegression",
     "KernelPerceptron",
     "LinearSVC",
@@ -19,5 +27,8 @@ __all__ = [
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
+    "geometric_margins",
+    "kkt_groups",
     "margins",
+    "signed_distances",
 ]

@@ -7,23 +7,21 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.utils._param_validation import Hidden, Interval, StrOptions
-from sklearn.utils.validation import (
-    _num_samples,
-    check_consistent_length,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
+from fastml._engines.gram.expressions import KernelExpression
+from fastml._engines.gram.similarities import normalised
+from fastml._engines.gram.sources import SVM_KERNELS, Kernel, make_source
+from fastml._engines.smo import solve
+from fastml._progress import CallbackSupport, NoSteps, TaskSteps, fit_steps
+from fastml._sklearn import Hidden, Interval, StrOptions, fit_context, num_samples
+from fastml._validation import validate_data
 from fastml.svm._decision import support_sums
-from fastml.svm._smo import solve
-from fastml.svm._sources import KERNELS, Kernel, make_source
 
 try:
-    from sklearn.utils._sparse import _align_api_if_sparse as _as_users_sparse
+    from fastml._sklearn import align_api_if_sparse as _as_users_sparse
 except ImportError:  # scikit-learn before 1.9: one kind of sparse container
 
     def _as_users_sparse(matrix):
@@ -40,16 +38,19 @@ DENSE_VALUES = 2**22
 """Up to so many values sparse rows are made dense for the fit: products are faster so."""
 
 
-def is_compiled(function) -> bool:
-    """Whether it is a function under Numba's njit: of two rows, not of two matrices."""
-    return hasattr(function, "py_func")
+def takes_matrices(kernel) -> bool:
+    """Whether it is a function of two sets of rows: not one of two rows, under Numba's njit, and
+    not an expression, which machines evaluate block by block."""
+    if not callable(kernel) or isinstance(kernel, KernelExpression):
+        return False
+    return not hasattr(kernel, "py_func")
 
 
-class BaseSVM(BaseEstimator):
+class BaseSVM(CallbackSupport, BaseEstimator):
     """Fitting and decision values; subclasses state the dual problem."""
 
     _parameter_constraints: dict = {
-        "kernel": [StrOptions(set(KERNELS)), callable],
+        "kernel": [StrOptions(set(SVM_KERNELS)), callable],
         "degree": [Interval(Integral, 0, None, closed="left")],
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
         "coef0": [Interval(Real, None, None, closed="neither")],
@@ -65,8 +66,11 @@ class BaseSVM(BaseEstimator):
         "max_iter": [Interval(Integral, -1, None, closed="left")],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
-        "callback": [callable, None],
+        "normalize": ["boolean"],
     }
+
+    normalize = False  # a parameter of some
+    _steps: NoSteps | TaskSteps = NoSteps()  # of the fit that is under way
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -76,7 +80,7 @@ class BaseSVM(BaseEstimator):
 
     # ------------------------------------------------------------------------ fit
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
         """Fit to training rows.
 
@@ -99,8 +103,12 @@ class BaseSVM(BaseEstimator):
         sparse = issparse(X)
         if sparse and self.kernel == "precomputed":
             raise TypeError("Sparse precomputed kernels are not supported.")
-        self._sparse = sparse and (not callable(self.kernel) or is_compiled(self.kernel))
-        gram_function = callable(self.kernel) and not is_compiled(self.kernel)
+        gram_function = takes_matrices(self.kernel)
+        self._sparse = sparse and not gram_function
+        if self.normalize and self.kernel == "precomputed":
+            raise ValueError(
+                "normalize=True needs a kernel: a matrix does not tell K(x, x) of new rows"
+            )
         if gram_function:
             check_consistent_length(X, y)
         else:
@@ -114,7 +122,7 @@ class BaseSVM(BaseEstimator):
                 accept_large_sparse=False,
             )
         y = self._validate_targets(y)
-        n = _num_samples(X)
+        n = num_samples(X)
         if n != y.shape[0]:
             raise ValueError(
                 f"X and y have incompatible shapes.\nX has {n} samples, but y has {y.shape[0]}."
@@ -134,7 +142,9 @@ class BaseSVM(BaseEstimator):
             rows = self._gram(X)
             if rows.shape[0] != rows.shape[1]:
                 raise ValueError("X.shape[0] should be equal to X.shape[1]")
-        self._train(rows, y, weights)
+        with fit_steps(self, None, X, y) as self._steps:
+            self._train(rows, y, weights)
+        del self._steps
         if self._sparse:
             self.support_vectors_ = _as_users_sparse(csr_array(X[self.support_]))
         self.shape_fit_ = X.shape if hasattr(X, "shape") else (n,)
@@ -179,16 +189,31 @@ class BaseSVM(BaseEstimator):
 
     def _kernel(self) -> Kernel:
         name = self.kernel
-        if callable(name) and not is_compiled(name):
-            name = "precomputed"
-        return Kernel(name, self._gamma, self.coef0, self.degree)
+        if takes_matrices(name):
+            return Kernel("precomputed")
+        kernel = Kernel(name, self._gamma, self.coef0, self.degree)
+        return kernel.normalised() if self.normalize else kernel
+
+    def _is_linear(self) -> bool:
+        """Whether values are products with weights of the features."""
+        return isinstance(self.kernel, str) and self.kernel == "linear" and not self.normalize
 
     def _gram(self, X) -> np.ndarray:
         """The user's kernel matrix of X with the training rows."""
-        K = self.kernel(X, self._gram_rows)
-        if issparse(K):
-            K = K.toarray()
+        K = self._kernel_of(X, self._gram_rows)
         return np.asarray(K, dtype=np.float64, order="C")
+
+    def _kernel_of(self, X, Y) -> np.ndarray:
+        """The user's function of two sets of rows, normalised if asked to."""
+        K = self.kernel(X, Y)
+        K = K.toarray() if issparse(K) else K
+        if not self.normalize:
+            return K
+        own = [
+            [np.ravel(self.kernel(rows[i : i + 1], rows[i : i + 1]))[0] for i in range(len(rows))]
+            for rows in (X, Y)
+        ]
+        return normalised(np.asarray(K, dtype=np.float64), *own)
 
     def _solve(self, X, duals):
         """Solutions of all problems over the rows X."""
@@ -213,14 +238,13 @@ class BaseSVM(BaseEstimator):
             max_iter=self.max_iter,
             cache_bytes=cache_bytes,
             n_jobs=self.n_jobs,
-            report=self._report if self.verbose or self.callback is not None else None,
+            report=self._report if self.verbose or self._steps.told else None,
         )
 
-    def _report(self, steps: int, gap: float) -> None:
+    def _report(self, steps: int, gap: float) -> bool:
         if self.verbose:
             print(f"[SMO] steps {steps}, gap {gap:.3g}")  # noqa: T201
-        if self.callback is not None:
-            self.callback(steps, gap)
+        return self._steps.begin(f"{steps} steps, gap {gap:.3g}").end()
 
     def _note_status(self, converged: bool) -> None:
         self.fit_status_ = 0 if converged else 1
@@ -256,7 +280,7 @@ class BaseSVM(BaseEstimator):
 
     def _validate_for_predict(self, X):
         check_is_fitted(self)
-        gram_function = callable(self.kernel) and not is_compiled(self.kernel)
+        gram_function = takes_matrices(self.kernel)
         if not gram_function:
             X = validate_data(
                 self,
@@ -282,10 +306,30 @@ class BaseSVM(BaseEstimator):
                 f"X.shape[1] = {X.shape[1]} should be equal to {self.shape_fit_[0]}, "
                 "the number of samples at training time"
             )
-        vectors = self.support_vectors_
-        if not self._sparse and vectors.size > 0 and self.n_support_.sum() != vectors.shape[0]:
-            raise ValueError(f"The internal representation of {type(self).__name__} was altered")
+        self._check_state(X.shape[1])
         return X
+
+    def _check_state(self, n_features):
+        """Whether what kernels read still fits together; attributes may have been set."""
+        vectors, n = self.support_vectors_, self.support_.size
+        n_classes = len(self.classes_) if hasattr(self, "classes_") else 2
+        pairs = n_classes * (n_classes - 1) // 2
+        if self._kernel().name == "precomputed":
+            inside = not n or 0 <= self.support_.min() <= self.support_.max() < n_features
+        else:
+            inside = vectors.shape == (n, n_features)
+        if not (
+            inside
+            and self._n_support.sum() == n
+            and (self._n_support >= 0).all()
+            and self._n_support.size == (n_classes if hasattr(self, "classes_") else 1)
+            and self._dual_coef_.shape == (n_classes - 1, n)
+            and self._intercept_.shape == (pairs,)
+        ):
+            raise ValueError(
+                f"The internal representation of {type(self).__name__} was altered: support_, "
+                "support_vectors_, dual_coef_, intercept_ and n_support_ do not fit together"
+            )
 
     def _coefficients(self) -> np.ndarray:
         return self._dual_coef_.toarray() if self._sparse else self._dual_coef_
@@ -303,10 +347,31 @@ class BaseSVM(BaseEstimator):
             self.tol,
         )
 
+    def _boundaries(self) -> np.ndarray:
+        """Coefficients of the support vectors, a row per boundary."""
+        return self._coefficients()
+
+    def _support_norms(self) -> np.ndarray:
+        """√(c'K c) for the coefficients c of every boundary: the length of its weights."""
+        kernel, chosen = self._kernel(), self._boundaries()
+        if kernel.name == "precomputed":
+            if not callable(self.kernel):
+                raise TypeError("the length of the weights needs a kernel, not its matrix alone")
+            vectors = self._gram_rows[self.support_]
+            K = np.asarray(self._kernel_of(vectors, vectors), dtype=np.float64)
+            return np.sqrt(np.maximum(np.einsum("pi,ij,pj->p", chosen, K, chosen), 0.0))
+        vectors, n = self.support_vectors_, self.support_.size
+        squares = np.zeros(len(chosen))
+        step = max(16, 2**22 // max(1, n))
+        for start in range(0, n, step):
+            K = kernel.matrix(vectors[start : start + step], vectors, self.n_jobs)
+            squares += np.einsum("pi,pi->p", chosen[:, start : start + step], chosen @ K.T)
+        return np.sqrt(np.maximum(squares, 0.0))
+
     def _raw_decision(self, X) -> np.ndarray:
         """Σ_j β_j K(x, v_j) + b for machines of one output."""
         X = self._validate_for_predict(X)
-        if self.kernel == "linear":
+        if self._is_linear():
             return _linear_values(X, self._get_coef(), self._intercept_).ravel()
         starts = np.array([0, self.support_.size])
         return self._sums(X, starts)[:, 0, 0] + self._intercept_[0]
@@ -317,7 +382,7 @@ class BaseSVM(BaseEstimator):
     @property
     def coef_(self):
         """Weights of the features; for ``kernel="linear"`` only."""
-        if self.kernel != "linear":
+        if not self._is_linear():
             raise AttributeError("coef_ is only available when using a linear kernel")
         coef = self._get_coef()
         (coef.data if issparse(coef) else coef).flags.writeable = False

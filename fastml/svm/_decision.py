@@ -5,10 +5,16 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import issparse
 
+from fastml._engines.gram.sources import (
+    Kernel,
+    by_dots,
+    dot_kernel,
+    normed_rows,
+    single_precision_will_do,
+)
 from fastml._threads import effective_n_threads, single_threaded_blas
 from fastml._validation import kernel_view
-from fastml.kernels.kernel_sums import QUERIES, kernel_sums
-from fastml.svm._sources import FORMS, Kernel, by_dots, norms_for, single_precision_will_do
+from fastml.kernels.svm.support_sums import QUERIES, kernel_sums
 
 VALUES_PER_CALL = 2**27
 """Kernel values between returns to Python: below two seconds."""
@@ -50,16 +56,10 @@ def support_sums(
             dtype = np.dtype(np.float32)
             centre = vectors.mean(axis=0)  # distances stay, norms become small
             X, vectors = X - centre, vectors - centre
-    Q, S = kernel_view(X, dtype), kernel_view(vectors, dtype)
-    arguments = (
-        FORMS[kernel.name],
-        Q,
-        kernel_view(norms_for(kernel.name, Q)),
-        S,
-        kernel_view(norms_for(kernel.name, S)),
-        dtype.type(kernel.gamma),
-        float(kernel.coef0),
-        int(kernel.degree),
+    given = (
+        dot_kernel(kernel, dtype),
+        normed_rows(kernel.name, kernel_view(X, dtype)),
+        normed_rows(kernel.name, kernel_view(vectors, dtype)),
         coefficients,
         kernel_view(starts, np.intp),
         out,
@@ -69,7 +69,7 @@ def support_sums(
     with single_threaded_blas():
         for first in range(0, n_tiles, per_call):
             last = min(first + per_call, n_tiles)
-            kernel_sums(first, last, *arguments, n_threads=n_threads)
+            kernel_sums(first, last, *given, n_threads=n_threads)
     return out
 
 

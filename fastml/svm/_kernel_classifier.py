@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from fastml._gram import check_square, gamma_of, gram
+from fastml._engines.gram.expressions import KernelExpression
+from fastml._engines.gram.matrix import check_square, gamma_of, gram
+from fastml._validation import validate_data
+from fastml.svm._scores import class_of_largest
 
 
 class KernelClassifierBase(ClassifierMixin, BaseEstimator):
@@ -83,12 +86,11 @@ class KernelClassifierBase(ClassifierMixin, BaseEstimator):
         -------
         labels : ndarray of shape (n_samples,)
         """
-        scores = self.decision_function(X)
-        best = scores > 0 if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[best.astype(np.intp)]
+        return class_of_largest(self.decision_function(X), self.classes_)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = not callable(self.kernel)
+        dense = callable(self.kernel) and not isinstance(self.kernel, KernelExpression)
+        tags.input_tags.sparse = not dense
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
 from scipy.special import expit
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from fastml._gram import GRAM_CONSTRAINTS
+from fastml._engines.gram.matrix import GRAM_CONSTRAINTS
+from fastml._engines.optimise import line_search, moved, solve_positive
+from fastml._sklearn import Interval, StrOptions, fit_context
 from fastml._validation import check_weights
 from fastml.svm._kernel_classifier import KernelClassifierBase
 
 __all__ = ["KernelLogisticRegression"]
 
 SUFFICIENT = 1e-4
-MOST_HALVINGS = 30
+MOST_TRIALS = 30
 
 
 class KernelLogisticRegression(KernelClassifierBase):
@@ -38,8 +39,8 @@ class KernelLogisticRegression(KernelClassifierBase):
     C : float, default=1.0
         Cost of the losses.
     kernel : str or callable, default='rbf'
-        A name of `fastml.metrics.pairwise.kernel_metrics`, 'precomputed', or a function of two
-        rows.
+        A name of `fastml.metrics.pairwise.kernel_metrics`, 'precomputed', a function of two rows,
+        or kernels put together by `fastml.metrics.pairwise.make_kernel`.
     degree : float, default=3
         Of the polynomial kernel.
     gamma : {'scale', 'auto'} or float, default='scale'
@@ -119,7 +120,7 @@ class KernelLogisticRegression(KernelClassifierBase):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
         """Fit the coefficients.
 
@@ -187,21 +188,19 @@ class KernelLogisticRegression(KernelClassifierBase):
             if steps and np.abs(c - pull).max() <= self.tol * scale:
                 return c, b, steps
             new_c, new_b = _newton_point(K, y, C, margins, Kc + b, self.fit_intercept)
-            direction, shift = new_c - c, new_b - b
-            K_direction = K @ direction
-            slope = (c - pull) @ K_direction - shift * pull.sum()
-            size = 1.0
-            for _ in range(MOST_HALVINGS):
-                trial = (c + size * direction, Kc + size * K_direction, b + size * shift)
-                value = _objective(*trial, y, C)
-                if value <= objective + SUFFICIENT * size * slope:
-                    break
-                size *= 0.5
-            else:  # rounding, or a kernel for which Newton's direction leads upwards
+            change, shift = new_c - c, new_b - b
+            K_change = K @ change
+            slope = (c - pull) @ K_change - shift * pull.sum()
+            point, direction = (c, Kc, b), (change, K_change, shift)
+            found = line_search(
+                partial(_objective_along, point, direction, y, C), objective, slope,
+                sufficient=SUFFICIENT, most_trials=MOST_TRIALS,
+            )  # fmt: skip
+            if found is None:  # rounding, or a kernel for which Newton's direction leads upwards
                 done = np.abs(c - pull).max() <= 1e3 * self.tol * scale
                 return c, b, steps if done else self.max_iter
-            c, Kc, b = trial
-            objective = value
+            size, objective = found
+            c, Kc, b = moved(point, direction, size)
         return c, b, self.max_iter
 
     def predict_proba(self, X):
@@ -243,6 +242,11 @@ def _objective(c, Kc, b, y, C) -> float:
     return float(0.5 * (c @ Kc) + C @ np.logaddexp(0.0, -y * (Kc + b)))
 
 
+def _objective_along(point, direction, y, C, size) -> float:
+    c, Kc, b = moved(point, direction, size)
+    return _objective(c, Kc, b, y, C)
+
+
 def _newton_point(K, y, C, margins, scores, fit_intercept):
     """Minimum of the quadratic model: (K + W⁻¹) c + b = z, Σ c = 0, z = scores + W⁻¹ pull.
 
@@ -253,16 +257,10 @@ def _newton_point(K, y, C, margins, scores, fit_intercept):
     Sz = S * scores + y * np.sqrt(C * wrong / right)
     system = S[:, None] * K * S
     system.flat[:: len(y) + 1] += 1.0
-    solved = _solve(system, np.column_stack([Sz, S]))
+    both = np.column_stack([Sz, S])
+    solved = solve_positive(system.T, both)
+    if solved is None:  # the kernel is not positive semi-definite
+        solved = np.linalg.lstsq(system, both, rcond=None)[0]
     from_z, from_one = S * solved[:, 0], S * solved[:, 1]
     b = from_z.sum() / from_one.sum() if fit_intercept else 0.0
     return from_z - b * from_one, b
-
-
-def _solve(A, B):
-    from scipy.linalg.lapack import dposv
-
-    _, solution, failure = dposv(A.T, B, lower=1)
-    if failure:  # the kernel is not positive semi-definite
-        return np.linalg.lstsq(A, B, rcond=None)[0]
-    return solution

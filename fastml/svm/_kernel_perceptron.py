@@ -5,16 +5,15 @@ from __future__ import annotations
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_random_state
 
-from fastml._gram import GRAM_CONSTRAINTS
+from fastml._engines.gram.matrix import GRAM_CONSTRAINTS
+from fastml._sklearn import Interval, fit_context
 from fastml.svm._kernel_classifier import KernelClassifierBase
 
 __all__ = ["KernelPerceptron"]
 
-BLOCK = 256
+ROWS_PER_BLOCK = 256
 
 
 class KernelPerceptron(KernelClassifierBase):
@@ -27,8 +26,8 @@ class KernelPerceptron(KernelClassifierBase):
     Parameters
     ----------
     kernel : str or callable, default='rbf'
-        A name of `fastml.metrics.pairwise.kernel_metrics`, 'precomputed', or a function of two
-        rows.
+        A name of `fastml.metrics.pairwise.kernel_metrics`, 'precomputed', a function of two rows,
+        or kernels put together by `fastml.metrics.pairwise.make_kernel`.
     degree : float, default=3
         Of the polynomial kernel.
     gamma : {'scale', 'auto'} or float, default='scale'
@@ -109,7 +108,7 @@ class KernelPerceptron(KernelClassifierBase):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Visit the rows until an epoch has no mistake.
 
@@ -124,7 +123,7 @@ class KernelPerceptron(KernelClassifierBase):
         -------
         self : object
         """
-        from fastml.kernels.perceptron import perceptron_block
+        from fastml.kernels.svm.perceptron import perceptron_block
 
         X, y = self._check_fit_input(X, y)
         signs = self._signs(self._encode(y))
@@ -139,8 +138,8 @@ class KernelPerceptron(KernelClassifierBase):
             before = mistakes.sum()
             if self.shuffle:
                 rng.shuffle(order)
-            for first in range(0, n_rows, BLOCK):
-                rows = order[first : first + BLOCK]
+            for first in range(0, n_rows, ROWS_PER_BLOCK):
+                rows = order[first : first + ROWS_PER_BLOCK]
                 K = np.ascontiguousarray(rows_of(rows))
                 scores = K @ coefficients.T
                 step = epoch * n_rows + first

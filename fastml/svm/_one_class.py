@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import OutlierMixin
-from sklearn.utils.validation import _num_samples
 
+from fastml._docs import documented
+from fastml._engines.smo import Dual
+from fastml._sklearn import num_samples
 from fastml.svm._base import BaseSVM, filled, offset, share
-from fastml.svm._smo import Dual
+from fastml.svm._docs import SVM_ENTRIES
 
 
+@documented(SVM_ENTRIES)
 class OneClassSVM(OutlierMixin, BaseSVM):
     """The region that holds most of the data, by separation from the origin in feature space.
 
@@ -20,55 +23,34 @@ class OneClassSVM(OutlierMixin, BaseSVM):
 
     Parameters
     ----------
-    kernel : str or callable, default='rbf'
-        As in `SVC`.
-    degree : int, default=3
-        Degree of 'poly'.
-    gamma : {'scale', 'auto'} or float, default='scale'
-        As in `SVC`.
-    coef0 : float, default=0.0
-        Constant in 'poly' and 'sigmoid'.
-    tol : float, default=1e-3
-        The fit stops when the gap in the optimality conditions is below this.
+    {kernel}
+    {degree}
+    {gamma}
+    {coef0}
+    {tol}
     nu : float, default=0.5
         Upper bound on the share of training rows outside, in (0, 1].
-    shrinking : bool, default=True
-        For compatibility.
-    cache_size : float, default=200
-        Memory for kernel rows, in MB.
-    verbose : bool, default=False
-        Print steps and gap now and then.
-    max_iter : int, default=-1
-        Most steps; -1 means no limit.
-    n_jobs : int, default=None
-        Threads; None means all cores. The result does not depend on it.
-    callback : callable, default=None
-        Called as ``callback(steps, gap)`` now and then.
+    {shrinking}
+    {cache_size}
+    {verbose}
+    {max_iter}
+    {n_jobs}
 
     Attributes
     ----------
-    dual_coef_ : ndarray of shape (1, n_SV)
-        Coefficients of the support vectors.
-    fit_status_ : int
-        0 if the fit converged, else 1.
+    {dual_coef_}
+    {fit_status_}
     intercept_ : ndarray of shape (1,)
         -ρ.
-    n_features_in_ : int
-        Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of features seen during fit, where ``X`` has names that are all strings.
-    n_iter_ : int
-        Steps taken.
-    n_support_ : ndarray of shape (1,)
-        Number of support vectors.
+    {n_features_in_}
+    {feature_names_in_}
+    {n_iter_}
+    {n_support_}
     offset_ : ndarray of shape (1,)
         ρ: ``decision_function = score_samples - offset_``.
-    shape_fit_ : tuple of int
-        Shape of the training data.
-    support_ : ndarray of shape (n_SV,)
-        Rows that are support vectors.
-    support_vectors_ : ndarray of shape (n_SV, n_features)
-        The support vectors.
+    {shape_fit_}
+    {support_}
+    {support_vectors_}
 
     Notes
     -----
@@ -100,7 +82,6 @@ class OneClassSVM(OutlierMixin, BaseSVM):
         verbose=False,
         max_iter=-1,
         n_jobs=None,
-        callback=None,
     ):
         self.kernel = kernel
         self.degree = degree
@@ -113,7 +94,6 @@ class OneClassSVM(OutlierMixin, BaseSVM):
         self.verbose = verbose
         self.max_iter = max_iter
         self.n_jobs = n_jobs
-        self.callback = callback
 
     def fit(self, X, y=None, sample_weight=None):
         """Find the region of the rows.
@@ -130,7 +110,7 @@ class OneClassSVM(OutlierMixin, BaseSVM):
         -------
         self : object
         """
-        super().fit(X, np.ones(_num_samples(X)), sample_weight=sample_weight)
+        super().fit(X, np.ones(num_samples(X)), sample_weight=sample_weight)
         self.offset_ = -self._intercept_
         return self
 

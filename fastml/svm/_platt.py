@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
+from fastml._engines.optimise import line_search, moved
+
 MOST_NEWTON_STEPS = 100
+SUFFICIENT = 1e-4
+MOST_TRIALS = 34  # the last step is the last one above 1e-10
 COUPLING_STEPS = 100
 
 
@@ -34,6 +40,9 @@ def platt_fit(values, positive) -> tuple[float, float]:
             )
         )
 
+    def loss_along(point, direction, step):
+        return loss(*moved(point, direction, step))
+
     a, b = 0.0, float(np.log((n_negative + 1) / (n_positive + 1)))
     current = loss(a, b)
     for _ in range(MOST_NEWTON_STEPS):
@@ -50,15 +59,14 @@ def platt_fit(values, positive) -> tuple[float, float]:
         da = -(h22 * g1 - h21 * g2) / determinant
         db = -(h11 * g2 - h21 * g1) / determinant
         slope = g1 * da + g2 * db
-        step = 1.0
-        while step >= 1e-10:
-            tried = loss(a + step * da, b + step * db)
-            if tried < current + 1e-4 * step * slope:
-                a, b, current = a + step * da, b + step * db, tried
-                break
-            step /= 2
-        else:
+        found = line_search(
+            partial(loss_along, (a, b), (da, db)), current, slope,
+            sufficient=SUFFICIENT, most_trials=MOST_TRIALS, strictly=True,
+        )  # fmt: skip
+        if found is None:
             break
+        step, current = found
+        a, b = moved((a, b), (da, db), step)
     return a, b
 
 

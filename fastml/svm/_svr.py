@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from fastml._docs import documented
+from fastml._engines.smo import Dual
 from fastml.svm._base import BaseSVM, filled, offset, share
-from fastml.svm._smo import Dual
+from fastml.svm._docs import SVM_ENTRIES
 
 
 class BaseSVR(RegressorMixin, BaseSVM):
@@ -50,6 +52,7 @@ class BaseSVR(RegressorMixin, BaseSVM):
         return self._raw_decision(X)
 
 
+@documented(SVM_ENTRIES)
 class SVR(BaseSVR):
     """Support vector regression with an ε-insensitive loss.
 
@@ -57,55 +60,35 @@ class SVR(BaseSVR):
 
     Parameters
     ----------
-    kernel : str or callable, default='rbf'
-        As in `SVC`.
-    degree : int, default=3
-        Degree of 'poly'.
-    gamma : {'scale', 'auto'} or float, default='scale'
-        As in `SVC`.
-    coef0 : float, default=0.0
-        Constant in 'poly' and 'sigmoid'.
-    tol : float, default=1e-3
-        The fit stops when the gap in the optimality conditions is below this.
+    {kernel}
+    {degree}
+    {gamma}
+    {coef0}
+    {tol}
     C : float, default=1.0
         Penalty of errors beyond ε; positive.
     epsilon : float, default=0.1
         Half the width of the tube in which errors are free.
-    shrinking : bool, default=True
-        For compatibility.
-    cache_size : float, default=200
-        Memory for kernel rows, in MB.
-    verbose : bool, default=False
-        Print steps and gap now and then.
-    max_iter : int, default=-1
-        Most steps; -1 means no limit.
-    n_jobs : int, default=None
-        Threads; None means all cores. The result does not depend on it.
-    callback : callable, default=None
-        Called as ``callback(steps, gap)`` now and then.
+    {shrinking}
+    {cache_size}
+    {verbose}
+    {max_iter}
+    {n_jobs}
+    {normalize}
 
     Attributes
     ----------
-    dual_coef_ : ndarray of shape (1, n_SV)
-        Coefficients of the support vectors.
-    fit_status_ : int
-        0 if the fit converged, else 1.
+    {dual_coef_}
+    {fit_status_}
     intercept_ : ndarray of shape (1,)
         Constant of the function.
-    n_features_in_ : int
-        Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of features seen during fit, where ``X`` has names that are all strings.
-    n_iter_ : int
-        Steps taken.
-    n_support_ : ndarray of shape (1,)
-        Number of support vectors.
-    shape_fit_ : tuple of int
-        Shape of the training data.
-    support_ : ndarray of shape (n_SV,)
-        Rows that are support vectors.
-    support_vectors_ : ndarray of shape (n_SV, n_features)
-        The support vectors.
+    {n_features_in_}
+    {feature_names_in_}
+    {n_iter_}
+    {n_support_}
+    {shape_fit_}
+    {support_}
+    {support_vectors_}
 
     Notes
     -----
@@ -140,7 +123,7 @@ class SVR(BaseSVR):
         verbose=False,
         max_iter=-1,
         n_jobs=None,
-        callback=None,
+        normalize=False,
     ):
         self.kernel = kernel
         self.degree = degree
@@ -154,7 +137,7 @@ class SVR(BaseSVR):
         self.verbose = verbose
         self.max_iter = max_iter
         self.n_jobs = n_jobs
-        self.callback = callback
+        self.normalize = normalize
 
     def _dual(self, rows, y, weights) -> Dual:
         bound, zeros = self.C * weights, np.zeros(rows.size)
@@ -168,6 +151,7 @@ class SVR(BaseSVR):
         )
 
 
+@documented(SVM_ENTRIES)
 class NuSVR(BaseSVR):
     """Support vector regression with ν in place of ε.
 
@@ -180,51 +164,30 @@ class NuSVR(BaseSVR):
         In (0, 1].
     C : float, default=1.0
         Penalty of errors; positive.
-    kernel : str or callable, default='rbf'
-        As in `SVC`.
-    degree : int, default=3
-        Degree of 'poly'.
-    gamma : {'scale', 'auto'} or float, default='scale'
-        As in `SVC`.
-    coef0 : float, default=0.0
-        Constant in 'poly' and 'sigmoid'.
-    shrinking : bool, default=True
-        For compatibility.
-    tol : float, default=1e-3
-        The fit stops when the gap in the optimality conditions is below this.
-    cache_size : float, default=200
-        Memory for kernel rows, in MB.
-    verbose : bool, default=False
-        Print steps and gap now and then.
-    max_iter : int, default=-1
-        Most steps; -1 means no limit.
-    n_jobs : int, default=None
-        Threads; None means all cores. The result does not depend on it.
-    callback : callable, default=None
-        Called as ``callback(steps, gap)`` now and then.
+    {kernel}
+    {degree}
+    {gamma}
+    {coef0}
+    {shrinking}
+    {tol}
+    {cache_size}
+    {verbose}
+    {max_iter}
+    {n_jobs}
 
     Attributes
     ----------
-    dual_coef_ : ndarray of shape (1, n_SV)
-        Coefficients of the support vectors.
-    fit_status_ : int
-        0 if the fit converged, else 1.
+    {dual_coef_}
+    {fit_status_}
     intercept_ : ndarray of shape (1,)
         Constant of the function.
-    n_features_in_ : int
-        Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of features seen during fit, where ``X`` has names that are all strings.
-    n_iter_ : int
-        Steps taken.
-    n_support_ : ndarray of shape (1,)
-        Number of support vectors.
-    shape_fit_ : tuple of int
-        Shape of the training data.
-    support_ : ndarray of shape (n_SV,)
-        Rows that are support vectors.
-    support_vectors_ : ndarray of shape (n_SV, n_features)
-        The support vectors.
+    {n_features_in_}
+    {feature_names_in_}
+    {n_iter_}
+    {n_support_}
+    {shape_fit_}
+    {support_}
+    {support_vectors_}
 
     Notes
     -----
@@ -259,7 +222,6 @@ class NuSVR(BaseSVR):
         verbose=False,
         max_iter=-1,
         n_jobs=None,
-        callback=None,
     ):
         self.nu = nu
         self.C = C
@@ -273,7 +235,6 @@ class NuSVR(BaseSVR):
         self.verbose = verbose
         self.max_iter = max_iter
         self.n_jobs = n_jobs
-        self.callback = callback
 
     def _dual(self, rows, y, weights) -> Dual:
         bound, zeros = self.C * weights, np.zeros(rows.size)

@@ -7,23 +7,14 @@ from numbers import Integral
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, MultiOutputMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, MultiOutputMixin, clone
 from sklearn.utils import Bunch, metadata_routing
-from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import (
-    _assert_all_finite_element_wise,
-    _check_n_features,
-    _check_sample_weight,
-    assert_all_finite,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import assert_all_finite, check_is_fitted
 
-from fastml._threads import effective_n_threads
-from fastml.kernels.tree_nodes import ERROR
-from fastml.tree._grow import Options, grow, presort
-from fastml.tree._pruning import pruned, pruning_path
-from fastml.tree._rules import (
+from fastml._engines.trees.grow import grow, presort
+from fastml._engines.trees.grow_by_loss import check_loss, grow_by_loss
+from fastml._engines.trees.pruning import pruned, pruning_path
+from fastml._engines.trees.rules import (
     CRITERIA,
     GROWTH_CONSTRAINTS,
     category_counts,
@@ -32,6 +23,18 @@ from fastml.tree._rules import (
     monotonic_signs,
     seed_of,
 )
+from fastml._engines.trees.sklearn_types import register_with_scikit_learn
+from fastml._sklearn import (
+    StrOptions,
+    assert_all_finite_element_wise,
+    check_n_features,
+    check_sample_weight,
+    fit_context,
+)
+from fastml._threads import effective_n_threads
+from fastml._validation import validate_data
+from fastml.kernels.tree.exact_split import GrowthRules
+from fastml.kernels.tree.nodes import ABSOLUTE_ERROR, ERROR
 
 
 class BaseDecisionTree(MultiOutputMixin, BaseEstimator, metaclass=ABCMeta):
@@ -55,7 +58,8 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator, metaclass=ABCMeta):
     # ------------------------------------------------------------------ fitting
 
     def _fit(self, X, y, sample_weight=None, check_input=True):
-        classify = CRITERIA[self.criterion] <= ERROR
+        by_loss = callable(self.criterion)
+        classify = not by_loss and CRITERIA[self.criterion] <= ERROR
         if check_input:
             X, y = validate_data(
                 self,
@@ -87,15 +91,21 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator, metaclass=ABCMeta):
         else:
             values = np.ascontiguousarray(y.T, dtype=np.float64)
         weights = self._weights(sample_weight, class_weights, X)
-        options = self._options(X, weights, n_classes)
+        rules = self._growth_rules(X, weights)
+        if by_loss:
+            self.tree_ = self._grown_by_loss(X, values, weights, rules)
+            register_with_scikit_learn(type(self))
+            return self
+        column_rules = self._column_rules(X, n_classes)
         n_threads = effective_n_threads(self.n_jobs, X.size * 16.0)
         tree, _ = grow(
             presort(X, n_threads),
-            options,
+            rules,
             classes=classes,
             n_classes=n_classes,
             values=values,
             weights=weights,
+            **column_rules,
             seed=seed_of(self.random_state),
             n_threads=n_threads,
         )
@@ -105,8 +115,22 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator, metaclass=ABCMeta):
         if classify and self.n_outputs_ == 1:
             self.n_classes_ = self.n_classes_[0]
             self.classes_ = self.classes_[0]
-        be_found_by_scikit_learn(type(self))
+        register_with_scikit_learn(type(self))
         return self
+
+    def _grown_by_loss(self, X, values, weights, rules):
+        """The tree of a compiled loss, which the general growers do not know."""
+        for name in ("max_features", "max_leaf_nodes", "monotonic_cst", "categorical_features"):
+            if getattr(self, name) is not None:
+                raise ValueError(f"a loss as criterion needs {name}=None")
+        if self.splitter != "best":
+            raise ValueError("a loss as criterion needs splitter='best'")
+        if len(values) > 1:
+            raise ValueError(f"a loss as criterion needs one output, y has {len(values)}")
+        assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
+        check_loss(self.criterion)
+        tree = grow_by_loss(X, values[0], weights, self.criterion, rules, self.n_jobs)
+        return pruned(tree, self.ccp_alpha) if self.ccp_alpha > 0.0 else tree
 
     def _check_finite(self, X):
         """Missing values are allowed in dense arrays, infinite ones nowhere."""
@@ -117,7 +141,7 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator, metaclass=ABCMeta):
         with np.errstate(over="ignore"):
             total = np.sum(X)
         if not np.isfinite(total):
-            _assert_all_finite_element_wise(X, xp=np, allow_nan=True, **names)
+            assert_all_finite_element_wise(X, xp=np, allow_nan=True, **names)
 
     def _allows_missing(self) -> bool:
         return self.__sklearn_tags__().input_tags.allow_nan
@@ -151,7 +175,7 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator, metaclass=ABCMeta):
     @staticmethod
     def _weights(sample_weight, class_weights, X):
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(
+            sample_weight = check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
             if class_weights is not None:
@@ -164,25 +188,31 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator, metaclass=ABCMeta):
             raise ValueError("sample_weight must hold at least one weight that is not zero")
         return np.ascontiguousarray(sample_weight, dtype=np.float64)
 
-    def _options(self, X, weights, n_classes) -> Options:
+    def _growth_rules(self, X, weights) -> GrowthRules:
+        """The parameters as absolute numbers."""
         n, d = X.shape
         whole = n if weights is None else np.sum(weights)
         min_split, min_leaf = least_rows(self.min_samples_split, self.min_samples_leaf, n)
         self.max_features_ = columns_drawn(self.max_features, d)
-        names = getattr(self, "feature_names_in_", None)
-        return Options(
-            criterion=CRITERIA[self.criterion],
+        return GrowthRules(
+            criterion=ABSOLUTE_ERROR if callable(self.criterion) else CRITERIA[self.criterion],
             random=self.splitter == "random",
-            max_depth=2**31 - 1 if self.max_depth is None else self.max_depth,
+            max_depth=2**31 - 1 if self.max_depth is None else int(self.max_depth),
             min_split=min_split,
             min_leaf=min_leaf,
-            min_weight=self.min_weight_fraction_leaf * whole,
-            min_decrease=self.min_impurity_decrease,
+            min_weight=float(self.min_weight_fraction_leaf * whole),
+            min_decrease=float(self.min_impurity_decrease),
             max_features=min(self.max_features_, d),
-            max_leaves=self.max_leaf_nodes,
-            signs=self._signs(d, n_classes),
-            n_categories=category_counts(self.categorical_features, X, names),
+            max_leaves=int(self.max_leaf_nodes or 0),
         )
+
+    def _column_rules(self, X, n_classes) -> dict:
+        """What `grow` must know of single columns."""
+        names = getattr(self, "feature_names_in_", None)
+        return {
+            "signs": self._signs(X.shape[1], n_classes),
+            "n_categories": category_counts(self.categorical_features, X, names),
+        }
 
     def _signs(self, d: int, n_classes):
         signs = monotonic_signs(self.monotonic_cst, d, self.n_outputs_, n_classes)
@@ -204,7 +234,7 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator, metaclass=ABCMeta):
                 ensure_all_finite=finite,
             )
         else:
-            _check_n_features(self, X, reset=False)
+            check_n_features(self, X, reset=False)
         return X.toarray() if issparse(X) else X
 
     def _values(self, X, check_input=True):
@@ -213,6 +243,16 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator, metaclass=ABCMeta):
         X = self._validate_X_predict(X, check_input)
         flat = self.tree_.predict_flat(X, effective_n_threads(self.n_jobs, X.shape[0] * 128.0))
         return flat.reshape(X.shape[0], self.tree_.n_outputs, -1)
+
+    def _rows(self, X):
+        """User input as float32 rows."""
+        return self._validate_X_predict(X, True)
+
+    def _parts_of_answer(self):
+        """For `fastml.inspection`: the tree, what its sum is divided by, and the method whose
+        answer that is."""
+        check_is_fitted(self)
+        return self.tree_.packed, 1, "_values"
 
     def apply(self, X, check_input=True):
         """Return the index of the leaf of every row.
@@ -279,7 +319,7 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator, metaclass=ABCMeta):
         check_is_fitted(self)
         return self.tree_.compute_feature_importances()
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def cost_complexity_pruning_path(self, X, y, sample_weight=None):
         """Compute the path of nested trees that weakest-link pruning gives.
 
@@ -308,13 +348,3 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator, metaclass=ABCMeta):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
-
-
-def be_found_by_scikit_learn(*classes) -> None:
-    """Make ours virtual subclasses of scikit-learn's: its plot_tree and its like check the type."""
-    import sklearn.tree
-
-    for own in classes:
-        theirs = getattr(sklearn.tree, own.__name__, None)
-        if theirs is not None and theirs.__module__.startswith("sklearn."):
-            theirs.register(own)

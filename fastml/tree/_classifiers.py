@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.base import ClassifierMixin
 from sklearn.utils import metadata_routing
-from sklearn.utils._param_validation import StrOptions
 
+from fastml._docs import documented
+from fastml._sklearn import StrOptions, fit_context
 from fastml.tree._base import BaseDecisionTree
+from fastml.tree._docs import TREE_ENTRIES
 
 
+@documented(TREE_ENTRIES)
 class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
     """A decision tree that classifies.
 
@@ -26,58 +29,31 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
     criterion : {'gini', 'entropy', 'log_loss', 'error'}, default='gini'
         The impurity: :math:`1 - \\sum p_k^2`, :math:`-\\sum p_k \\log_2 p_k` (two names), or the
         misclassification rate :math:`1 - \\max p_k` (not in scikit-learn).
-    splitter : {'best', 'random'}, default='best'
-        The best threshold of every column, or one at random between its smallest and largest value.
-    max_depth : int, default=None
-        Most splits from the root to a leaf; None means no limit.
-    min_samples_split : int or float, default=2
-        A node with fewer rows is a leaf; a float is a share of all rows.
-    min_samples_leaf : int or float, default=1
-        Splits that leave fewer rows on a side are not considered; a float is a share of all rows.
-    min_weight_fraction_leaf : float, default=0.0
-        The same for the share of the weight.
-    max_features : int, float, {'sqrt', 'log2'} or None, default=None
-        Columns drawn at every node; a float is a share of them, None and more than there are mean
-        all. Further columns are drawn until one is not constant.
-    random_state : int, RandomState instance or None, default=None
-        Randomness of the columns drawn, of random thresholds and of ties between columns.
-    max_leaf_nodes : int, default=None
-        Grow best first until there are this many leaves.
-    min_impurity_decrease : float, default=0.0
-        A node is split if that lowers the impurity, weighted by its share of the rows, at least so
-        much.
-    class_weight : dict, list of dict or 'balanced', default=None
-        Weights of the classes; 'balanced' gives every class the same total weight.
-    ccp_alpha : non-negative float, default=0.0
-        Cost-complexity pruning: the smallest tree that minimises impurity + ccp_alpha · leaves.
-    monotonic_cst : array-like of int of shape (n_features,), default=None
-        1, 0, -1: the probability of the second class rises with the column, is free, falls. One
-        output and two classes only.
-    categorical_features : array-like of bool, int or str, default=None
-        Columns (mask, indices or names) that hold category codes 0, 1, ... below 1024. They are
-        split by subsets of categories. A category that a node has not seen goes to the side with
-        more rows. Not in scikit-learn.
-    n_jobs : int, default=None
-        Threads; None means all cores. The tree does not depend on it.
+    {splitter}
+    {max_depth}
+    {min_samples_split}
+    {min_samples_leaf}
+    {min_weight_fraction_leaf}
+    {max_features}
+    {random_state}
+    {max_leaf_nodes}
+    {min_impurity_decrease}
+    {class_weight}
+    {ccp_alpha}
+    {monotonic_cst}
+    {categorical_features}
+    {n_jobs}
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,), or a list of such arrays
-        The labels, per output.
-    n_classes_ : int or array of int
-        Their number, per output.
-    feature_importances_ : ndarray of shape (n_features,)
-        Each column's share of the decrease of impurity.
-    max_features_ : int
-        Columns drawn at a node.
-    n_features_in_ : int
-        Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of features seen during fit, where ``X`` has names that are all strings.
-    n_outputs_ : int
-        Number of outputs.
-    tree_ : Tree
-        The tree under scikit-learn's array names.
+    {classes_}
+    {n_classes_}
+    {feature_importances_}
+    {max_features_}
+    {n_features_in_}
+    {feature_names_in_}
+    {n_outputs_}
+    {tree_}
 
     References
     ----------
@@ -136,7 +112,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None, check_input=True):
         """Grow the tree.
 
@@ -221,6 +197,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         return tags
 
 
+@documented(TREE_ENTRIES)
 class ExtraTreeClassifier(DecisionTreeClassifier):
     """An extremely randomised tree that classifies: the best of one random threshold per column.
 
@@ -233,56 +210,32 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         misclassification rate :math:`1 - \\max p_k` (not in scikit-learn).
     splitter : {'best', 'random'}, default='random'
         The best threshold of every column, or one at random between its smallest and largest value.
-    max_depth : int, default=None
-        Most splits from the root to a leaf; None means no limit.
-    min_samples_split : int or float, default=2
-        A node with fewer rows is a leaf; a float is a share of all rows.
-    min_samples_leaf : int or float, default=1
-        Splits that leave fewer rows on a side are not considered; a float is a share of all rows.
-    min_weight_fraction_leaf : float, default=0.0
-        The same for the share of the weight.
+    {max_depth}
+    {min_samples_split}
+    {min_samples_leaf}
+    {min_weight_fraction_leaf}
     max_features : int, float, {'sqrt', 'log2'} or None, default='sqrt'
         Columns drawn at every node; a float is a share of them, None and more than there are mean
         all. Further columns are drawn until one is not constant.
-    random_state : int, RandomState instance or None, default=None
-        Randomness of the columns drawn, of random thresholds and of ties between columns.
-    max_leaf_nodes : int, default=None
-        Grow best first until there are this many leaves.
-    min_impurity_decrease : float, default=0.0
-        A node is split if that lowers the impurity, weighted by its share of the rows, at least so
-        much.
-    class_weight : dict, list of dict or 'balanced', default=None
-        Weights of the classes; 'balanced' gives every class the same total weight.
-    ccp_alpha : non-negative float, default=0.0
-        Cost-complexity pruning: the smallest tree that minimises impurity + ccp_alpha · leaves.
-    monotonic_cst : array-like of int of shape (n_features,), default=None
-        1, 0, -1: the probability of the second class rises with the column, is free, falls. One
-        output and two classes only.
-    categorical_features : array-like of bool, int or str, default=None
-        Columns (mask, indices or names) that hold category codes 0, 1, ... below 1024. They are
-        split by subsets of categories. A category that a node has not seen goes to the side with
-        more rows. Not in scikit-learn.
-    n_jobs : int, default=None
-        Threads; None means all cores. The tree does not depend on it.
+    {random_state}
+    {max_leaf_nodes}
+    {min_impurity_decrease}
+    {class_weight}
+    {ccp_alpha}
+    {monotonic_cst}
+    {categorical_features}
+    {n_jobs}
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,), or a list of such arrays
-        The labels, per output.
-    n_classes_ : int or array of int
-        Their number, per output.
-    feature_importances_ : ndarray of shape (n_features,)
-        Each column's share of the decrease of impurity.
-    max_features_ : int
-        Columns drawn at a node.
-    n_features_in_ : int
-        Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of features seen during fit, where ``X`` has names that are all strings.
-    n_outputs_ : int
-        Number of outputs.
-    tree_ : Tree
-        The tree under scikit-learn's array names.
+    {classes_}
+    {n_classes_}
+    {feature_importances_}
+    {max_features_}
+    {n_features_in_}
+    {feature_names_in_}
+    {n_outputs_}
+    {tree_}
 
     References
     ----------

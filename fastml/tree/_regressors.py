@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
-from sklearn.base import RegressorMixin, _fit_context
-from sklearn.utils._param_validation import StrOptions
+from sklearn.base import RegressorMixin
 
+from fastml._docs import documented
+from fastml._sklearn import StrOptions, fit_context
 from fastml.tree._base import BaseDecisionTree
+from fastml.tree._docs import TREE_ENTRIES
 
 
+def _name_of(criterion):
+    """The criterion; 'friedman_mse' is an old name of 'squared_error'."""
+    if not isinstance(criterion, str) or criterion != "friedman_mse":
+        return criterion
+    warnings.warn(
+        'Value `"friedman_mse"` for `criterion` is deprecated and will be removed in 1.11. '
+        'It maps to `"squared_error"` as both were always equivalent. Use '
+        '`criterion="squared_error"` to remove this warning.',
+        FutureWarning,
+        stacklevel=3,
+    )
+    return "squared_error"
+
+
+@documented(TREE_ENTRIES)
 class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
     """A decision tree that predicts numbers.
 
@@ -22,55 +41,36 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
 
     Parameters
     ----------
-    criterion : {'squared_error', 'friedman_mse', 'absolute_error', 'poisson'}, \
+    criterion : {'squared_error', 'friedman_mse', 'absolute_error', 'poisson'} or callable, \
             default='squared_error'
         The impurity: variance around the mean (two names: Friedman's improvement ranks splits
-        alike), mean absolute deviation from the median, or half the mean Poisson deviance.
-    splitter : {'best', 'random'}, default='best'
-        The best threshold of every column, or one at random between its smallest and largest value.
-    max_depth : int, default=None
-        Most splits from the root to a leaf; None means no limit.
-    min_samples_split : int or float, default=2
-        A node with fewer rows is a leaf; a float is a share of all rows.
-    min_samples_leaf : int or float, default=1
-        Splits that leave fewer rows on a side are not considered; a float is a share of all rows.
-    min_weight_fraction_leaf : float, default=0.0
-        The same for the share of the weight.
-    max_features : int, float, {'sqrt', 'log2'} or None, default=None
-        Columns drawn at every node; a float is a share of them, None and more than there are mean
-        all. Further columns are drawn until one is not constant.
-    random_state : int, RandomState instance or None, default=None
-        Randomness of the columns drawn, of random thresholds and of ties between columns.
-    max_leaf_nodes : int, default=None
-        Grow best first until there are this many leaves.
-    min_impurity_decrease : float, default=0.0
-        A node is split if that lowers the impurity, weighted by its share of the rows, at least so
-        much.
-    ccp_alpha : non-negative float, default=0.0
-        Cost-complexity pruning: the smallest tree that minimises impurity + ccp_alpha · leaves.
+        alike), mean absolute deviation from the median, or half the mean Poisson deviance. Or a
+        loss ``L(y, c)`` under Numba's ``njit``, convex in c: the impurity is
+        :math:`\\min_c \\frac1{|V|} \\sum_V L(y_i, c)`, and a leaf predicts that c (slower, at
+        most 255 cuts of a column and node; one output, no missing values).
+    {splitter}
+    {max_depth}
+    {min_samples_split}
+    {min_samples_leaf}
+    {min_weight_fraction_leaf}
+    {max_features}
+    {random_state}
+    {max_leaf_nodes}
+    {min_impurity_decrease}
+    {ccp_alpha}
     monotonic_cst : array-like of int of shape (n_features,), default=None
         1, 0, -1: the prediction rises with the column, is free, falls. One output only.
-    categorical_features : array-like of bool, int or str, default=None
-        Columns (mask, indices or names) that hold category codes 0, 1, ... below 1024. They are
-        split by subsets of categories. A category that a node has not seen goes to the side with
-        more rows. Not in scikit-learn.
-    n_jobs : int, default=None
-        Threads; None means all cores. The tree does not depend on it.
+    {categorical_features}
+    {n_jobs}
 
     Attributes
     ----------
-    feature_importances_ : ndarray of shape (n_features,)
-        Each column's share of the decrease of impurity.
-    max_features_ : int
-        Columns drawn at a node.
-    n_features_in_ : int
-        Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of features seen during fit, where ``X`` has names that are all strings.
-    n_outputs_ : int
-        Number of outputs.
-    tree_ : Tree
-        The tree under scikit-learn's array names.
+    {feature_importances_}
+    {max_features_}
+    {n_features_in_}
+    {feature_names_in_}
+    {n_outputs_}
+    {tree_}
 
     References
     ----------
@@ -88,7 +88,10 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
 
     _parameter_constraints: dict = {
         **BaseDecisionTree._parameter_constraints,
-        "criterion": [StrOptions({"squared_error", "friedman_mse", "absolute_error", "poisson"})],
+        "criterion": [
+            StrOptions({"squared_error", "friedman_mse", "absolute_error", "poisson"}),
+            callable,
+        ],
     }
 
     def __init__(
@@ -109,7 +112,7 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         categorical_features=None,
         n_jobs=None,
     ):
-        self.criterion = criterion
+        self.criterion = _name_of(criterion)
         self.splitter = splitter
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
@@ -124,7 +127,7 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None, check_input=True):
         """Grow the tree.
 
@@ -170,6 +173,7 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         return mean
 
 
+@documented(TREE_ENTRIES)
 class ExtraTreeRegressor(DecisionTreeRegressor):
     """An extremely randomised tree that predicts numbers: one random threshold per column.
 
@@ -183,49 +187,30 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         alike), mean absolute deviation from the median, or half the mean Poisson deviance.
     splitter : {'best', 'random'}, default='random'
         The best threshold of every column, or one at random between its smallest and largest value.
-    max_depth : int, default=None
-        Most splits from the root to a leaf; None means no limit.
-    min_samples_split : int or float, default=2
-        A node with fewer rows is a leaf; a float is a share of all rows.
-    min_samples_leaf : int or float, default=1
-        Splits that leave fewer rows on a side are not considered; a float is a share of all rows.
-    min_weight_fraction_leaf : float, default=0.0
-        The same for the share of the weight.
+    {max_depth}
+    {min_samples_split}
+    {min_samples_leaf}
+    {min_weight_fraction_leaf}
     max_features : int, float, {'sqrt', 'log2'} or None, default=1.0
         Columns drawn at every node; a float is a share of them, None and more than there are mean
         all. Further columns are drawn until one is not constant.
-    random_state : int, RandomState instance or None, default=None
-        Randomness of the columns drawn, of random thresholds and of ties between columns.
-    max_leaf_nodes : int, default=None
-        Grow best first until there are this many leaves.
-    min_impurity_decrease : float, default=0.0
-        A node is split if that lowers the impurity, weighted by its share of the rows, at least so
-        much.
-    ccp_alpha : non-negative float, default=0.0
-        Cost-complexity pruning: the smallest tree that minimises impurity + ccp_alpha · leaves.
+    {random_state}
+    {max_leaf_nodes}
+    {min_impurity_decrease}
+    {ccp_alpha}
     monotonic_cst : array-like of int of shape (n_features,), default=None
         1, 0, -1: the prediction rises with the column, is free, falls. One output only.
-    categorical_features : array-like of bool, int or str, default=None
-        Columns (mask, indices or names) that hold category codes 0, 1, ... below 1024. They are
-        split by subsets of categories. A category that a node has not seen goes to the side with
-        more rows. Not in scikit-learn.
-    n_jobs : int, default=None
-        Threads; None means all cores. The tree does not depend on it.
+    {categorical_features}
+    {n_jobs}
 
     Attributes
     ----------
-    feature_importances_ : ndarray of shape (n_features,)
-        Each column's share of the decrease of impurity.
-    max_features_ : int
-        Columns drawn at a node.
-    n_features_in_ : int
-        Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of features seen during fit, where ``X`` has names that are all strings.
-    n_outputs_ : int
-        Number of outputs.
-    tree_ : Tree
-        The tree under scikit-learn's array names.
+    {feature_importances_}
+    {max_features_}
+    {n_features_in_}
+    {feature_names_in_}
+    {n_outputs_}
+    {tree_}
 
     References
     ----------
@@ -258,7 +243,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         categorical_features=None,
         n_jobs=None,
     ):
-        self.criterion = criterion
+        self.criterion = _name_of(criterion)
         self.splitter = splitter
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split

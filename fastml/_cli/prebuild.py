@@ -1,0 +1,66 @@
+"""Compile kernels for a level of CPUs, into the package: a wheel built next carries them."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+from fastml._cli import CommandError
+from fastml._cli.progress import Progress
+from fastml._cli.table import seconds
+from fastml._prebuilt.levels import LEVELS, Level, write
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--levels",
+        metavar="A,B",
+        default="x86-64-v3",
+        help=f"of {', '.join(LEVELS)} (x86-64-v3)",
+    )
+    parser.add_argument(
+        "--only", metavar="A,B", help="these families or estimators, such as svm,tree"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    from fastml._jit import build
+
+    levels = _chosen(options.levels)
+    for name in levels:
+        level, start = LEVELS[name], time.perf_counter()
+        with tempfile.TemporaryDirectory() as scratch:
+            _compile(level, options.only, scratch)
+            folder = write(level, build(), Path(scratch, build()).glob("*.fml"))
+        files = list(folder.glob("*.fml"))
+        size = sum(path.stat().st_size for path in files) / 1e6
+        took = seconds(time.perf_counter() - start)
+        print(f"{name}: {len(files)} functions, {size:.1f} MB, in {took}, in {folder}")
+    return 0
+
+
+def _chosen(names: str) -> list[str]:
+    chosen = [name.strip() for name in names.split(",")]
+    for name in chosen:
+        if name not in LEVELS:
+            raise CommandError(f"no level {name!r}; there are {', '.join(LEVELS)}")
+    return chosen
+
+
+def _compile(level: Level, only: str | None, cache: str) -> None:
+    """Warm up for ``level``, in as many processes as there are cores."""
+    from fastml._threads import effective_n_threads
+    from fastml._warmup import in_processes, steps
+
+    environment = {**level.environment, "FASTML_CACHE_DIR": cache, "FASTML_NO_PREBUILT": "1"}
+    progress = Progress()
+    try:
+        wanted = None if only is None else [name.strip() for name in only.split(",")]
+        n_processes = effective_n_threads(None)
+        in_processes(steps(wanted), n_processes, progress, folder=None, environment=environment)
+    except (RuntimeError, ValueError) as error:
+        raise CommandError(f"{level.name}: {error}") from error
+    finally:
+        progress.finish()

@@ -1,0 +1,1 @@
+"""Algorithms that more than one estimator uses; no estimators."""

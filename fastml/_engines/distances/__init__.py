@@ -1,0 +1,1 @@
+"""Distance matrices of named metrics and of functions."""

@@ -1,0 +1,1 @@
+"""Kernel matrices of kernel methods, whole or by rows."""

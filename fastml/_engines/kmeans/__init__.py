@@ -1,0 +1,1 @@
+"""k-means: rows as its loops see them, starting centres, Lloyd's iteration."""

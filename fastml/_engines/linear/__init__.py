@@ -1,0 +1,1 @@
+"""Linear models of the squared loss: rows and their moments, penalties, solvers."""

@@ -1,0 +1,1 @@
+"""Neighbours: the k nearest and those within a radius."""

@@ -1,0 +1,82 @@
+"""Mean loss plus ½ Σ penalty_j w_j²: its value, gradient and Hessian."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastml._engines.smooth_linear.design import SmoothDesign
+from fastml._threads import effective_n_threads
+from fastml._validation import kernel_view
+from fastml.kernels.losses.pointwise import ROWS
+from fastml.kernels.losses.smooth import losses_along
+
+OPERATIONS = 32.0
+"""Of one row's loss, for the number of threads."""
+
+
+class SmoothObjective:
+    """Σ weight_i ℓ(y_i, w · (x_i, 1)) / Σ weight_i + ½ alpha \\|w\\|²; the intercept is free.
+
+    A state is what is known at w: raw predictions, and slopes and curvatures of the rows' losses.
+    """
+
+    def __init__(
+        self,
+        design: SmoothDesign,
+        code: int,
+        parameter: float,
+        y: NDArray,
+        weights: NDArray | None,
+        alpha: float,
+        fit_intercept: bool,
+    ):
+        self.design, self.code, self.parameter = design, code, float(parameter)
+        self.y = kernel_view(y, dtype=np.float64)
+        self.weights = kernel_view(np.empty(0) if weights is None else weights, dtype=np.float64)
+        self.total = float(design.n_rows if weights is None else self.weights.sum())
+        self.alpha, self.fit_intercept = float(alpha), fit_intercept
+        self.n_free = design.n_weights if fit_intercept else design.n_features
+        self.penalty = np.full(self.n_free, self.alpha)
+        if fit_intercept:
+            self.penalty[-1] = 0.0
+        self.slopes, self.curvatures = np.empty(design.n_rows), np.empty(design.n_rows)
+        self.sums = np.empty(max(1, -(-design.n_rows // ROWS)))
+        self.still = np.zeros(design.n_rows)
+
+    def sample(self, n_wanted: int) -> SmoothObjective | None:
+        """The same of some rows; None if these have no weight."""
+        design, chosen = self.design.sample(n_wanted)
+        weights = self.weights[chosen] if len(self.weights) else None
+        if weights is not None and not weights.any():
+            return None
+        return SmoothObjective(
+            design, self.code, self.parameter, self.y[chosen], weights, self.alpha,
+            self.fit_intercept,
+        )  # fmt: skip
+
+    def raw(self, w: NDArray) -> NDArray:
+        """Raw predictions of all rows."""
+        return self.design.products(w if self.fit_intercept else np.append(w, 0.0))
+
+    def value(self, w: NDArray, z: NDArray, direction: NDArray | None = None, step=0.0) -> float:
+        """The objective at ``w``, whose raw predictions are z + step · direction; keeps the slopes
+        and curvatures there."""
+        losses_along(
+            self.code, self.parameter, self.y, self.weights, z,
+            self.still if direction is None else direction, float(step),
+            self.slopes, self.curvatures, self.sums,
+            n_threads=effective_n_threads(self.design.n_jobs, OPERATIONS * len(z)),
+        )  # fmt: skip
+        return float(self.sums.sum()) / self.total + 0.5 * float((self.penalty * w) @ w)
+
+    def gradient(self, w: NDArray) -> NDArray:
+        """At the ``w`` that `value` was last called for."""
+        slopes = self.design.slopes(self.slopes)[: self.n_free]
+        return slopes / self.total + self.penalty * w
+
+    def hessian(self) -> NDArray:
+        """At the w that `value` was last called for."""
+        hessian = self.design.gram(self.curvatures)[: self.n_free, : self.n_free] / self.total
+        hessian.flat[:: self.n_free + 1] += self.penalty
+        return hessian

@@ -1,0 +1,142 @@
+"""Newton's method for few columns, L-BFGS for many; the start is the solution for some rows."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastml._engines.optimise import line_search
+from fastml._engines.smooth_linear.minimum import Factor, Minimum
+from fastml._engines.smooth_linear.objective import SmoothObjective
+
+MOST_COLUMNS = 300
+"""Beyond, a Gram matrix costs more than the passes that L-BFGS needs."""
+
+SAMPLE_ROWS, ROWS_PER_WEIGHT, LEAST_SHARE = 16_000, 100, 4
+SAMPLE_TOL = 1e-3
+SUFFICIENT = 1e-4
+MOST_TRIALS = 40
+FRESH = 0.1
+"""The Hessian of some rows is used while each step brings the gradient below this share."""
+
+
+def minimise(
+    objective: SmoothObjective, w: NDArray, tol: float, max_iter: int, *, report=None
+) -> Minimum:
+    """The minimum, from ``w``; ``report(step, value, gradient)`` is called at each step."""
+    if objective.n_free > MOST_COLUMNS:
+        return lbfgs(objective, w, tol, max_iter, report)
+    factor = None
+    if (rows := sample_size(objective)) is not None and max_iter > 1:
+        part = objective.sample(rows)
+        if part is not None:
+            start, factor = newton(part, w, max(tol, SAMPLE_TOL), max_iter, None, None)
+            if np.isfinite(start.w).all():
+                w = start.w
+    return newton(objective, w, tol, max_iter, factor, report)[0]
+
+
+def sample_size(objective: SmoothObjective) -> int | None:
+    """Rows to start with; None if there are too few for that to pay."""
+    rows = max(SAMPLE_ROWS, ROWS_PER_WEIGHT * objective.n_free)
+    return rows if objective.design.n_rows >= LEAST_SHARE * rows else None
+
+
+def newton(
+    objective: SmoothObjective, w: NDArray, tol: float, max_iter: int, factor, report
+) -> tuple[Minimum, Factor | None]:
+    """Steps −H⁻¹ g with a line search, until no entry of g is above ``tol``.
+
+    ``factor`` is a Hessian to begin with; it is made anew where it no longer helps.
+    """
+    w = w.copy()
+    z = objective.raw(w)
+    value = objective.value(w, z)
+    last = np.inf
+    own = False  # whether the factor is of all rows and of this w
+    fresh = 0.0 if factor is None else FRESH
+    size = np.inf
+    for n_iter in range(max_iter + 1):
+        gradient = objective.gradient(w)
+        size = float(np.abs(gradient).max(initial=0.0))
+        if report is not None:
+            report(n_iter, value, size)
+        if size <= tol:
+            return Minimum(w, n_iter, True, size), factor
+        if n_iter == max_iter or not np.isfinite(value):
+            break
+        if factor is None or (not np.isinf(last) and size > fresh * last):
+            factor, own = Factor(objective.hessian()), True
+        last = size
+        found = _step(objective, w, z, value, gradient, factor)
+        if found is None and not own:
+            objective.value(w, z)
+            factor, own = Factor(objective.hessian()), True
+            found = _step(objective, w, z, value, gradient, factor)
+        if found is None:  # nothing left to gain but rounding
+            rounding = 1e-10 * max(1.0, abs(value))
+            return Minimum(w, n_iter, size <= max(tol, rounding), size), factor
+        w, z, value = found
+        own = False
+    return Minimum(w, max_iter, False, size), factor
+
+
+def _step(objective: SmoothObjective, w, z, value, gradient, factor):
+    """Where the line search along a Newton step ends: (w, z, value); None if nowhere."""
+    direction = factor.solve(-gradient)
+    slope = float(gradient @ direction)
+    if not slope < 0.0:
+        return None
+    change = objective.raw(direction)
+
+    def value_at(step: float) -> float:
+        new = objective.value(w + step * direction, z, change, step)
+        return new if np.isfinite(new) else np.inf
+
+    # Near the minimum the fall is below rounding; a gradient that falls is enough there.
+    slack = 64.0 * np.finfo(np.float64).eps * max(1.0, abs(value))
+    found = line_search(
+        value_at, value + slack, slope, sufficient=SUFFICIENT, most_trials=MOST_TRIALS
+    )
+    if found is None:
+        return None
+    step, new = found
+    return w + step * direction, z + step * change, new
+
+
+def lbfgs(objective: SmoothObjective, w: NDArray, tol: float, max_iter: int, report) -> Minimum:
+    """SciPy's L-BFGS-B on the value and gradient of the objective."""
+
+    def value_and_gradient(point):
+        value = objective.value(point, objective.raw(point))
+        return value, objective.gradient(point)
+
+    return lbfgs_minimum(value_and_gradient, w, tol, max_iter, report=report)
+
+
+def lbfgs_minimum(
+    value_and_gradient, w, tol, max_iter, *, bounds=None, report=None, relative=64.0
+) -> Minimum:
+    """The minimum of a function of ``w`` that returns its value and gradient."""
+    from scipy.optimize import minimize
+
+    steps = []
+
+    def note(result):
+        steps.append(result.fun)
+        if report is not None:
+            report(len(steps), float(result.fun), np.nan)
+
+    def note_step(intermediate_result):
+        note(intermediate_result)
+
+    found = minimize(
+        value_and_gradient, w, method="L-BFGS-B", jac=True, bounds=bounds,
+        callback=note_step if report is not None else None,
+        options={
+            "maxiter": max_iter, "maxls": 50, "gtol": tol, "maxfun": 15_000 + 15 * len(w),
+            "ftol": relative * np.finfo(np.float64).eps,
+        },
+    )  # fmt: skip
+    size = float(np.abs(found.jac).max(initial=0.0))
+    return Minimum(found.x, min(int(found.nit), max_iter), found.status == 0, size)

@@ -1,0 +1,1 @@
+"""Kernel sums for densities and local regression, and their bandwidths."""

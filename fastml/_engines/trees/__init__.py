@@ -1,0 +1,1 @@
+"""Decision trees: growth, the grown tree, pruning."""

@@ -1,0 +1,100 @@
+"""Trees as they are pickled: class shares as counts, and checks of what comes back."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastml.kernels.tree.nodes import CATEGORIES, FEATURE, LEAF
+
+MOST = 2**32
+"""Counts are kept below this."""
+
+
+class Counts(NamedTuple):
+    """A table of whole numbers, all of them or row by row those that are not zero."""
+
+    numbers: NDArray
+    columns: NDArray | None  # of the numbers; None: all columns in turn
+    sizes: NDArray | None  # numbers of a row
+    width: int
+
+    def table(self, n_rows: int) -> NDArray:
+        if self.columns is None or self.sizes is None:
+            return self.numbers.reshape(n_rows, self.width).astype(np.float64)
+        rows = np.repeat(np.arange(n_rows), self.sizes)
+        if (self.columns >= self.width).any():
+            raise ValueError("a stored tree was altered: a leaf has a class that there is not")
+        found = np.zeros((n_rows, self.width))
+        found[rows, self.columns] = self.numbers
+        return found
+
+
+def smallest(numbers: NDArray) -> NDArray:
+    """Whole numbers from 0 up, in the smallest type."""
+    return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
+
+
+def as_counts(shares: NDArray, weights: NDArray) -> Counts | None:
+    """Counts that give the shares, to the bit, when divided by the weights of their rows; None if
+    there are none."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        numbers = np.rint(shares * weights[:, None])
+    if not shares.size or not numbers.max() < MOST or numbers.min() < 0.0:
+        return None
+    if not np.array_equal(numbers / weights[:, None], shares):
+        return None
+    rows, columns = np.nonzero(numbers)
+    every, columns = smallest(numbers), smallest(columns)
+    some, sizes = every[rows, columns], smallest(np.bincount(rows, minlength=len(shares)))
+    if some.nbytes + columns.nbytes + sizes.nbytes < every.nbytes:
+        return Counts(some, columns, sizes, shares.shape[1])
+    return Counts(every.ravel(), None, None, shares.shape[1])
+
+
+def row_weights(nodes: NDArray, leaf_weights: NDArray, n_rows: int, shifts=0) -> NDArray:
+    """Weight of the leaf of every row of the table; ``shifts``: where the rows of the node's tree
+    begin."""
+    leaf = nodes["feature"] == LEAF
+    places = (nodes["right"] + shifts)[leaf]
+    mixed = nodes["right"][leaf] >= 0
+    found = np.ones(n_rows)
+    found[places[mixed]] = leaf_weights[mixed]
+    return found
+
+
+def check_trees(
+    nodes: NDArray,
+    bounds: NDArray,
+    table_bounds: NDArray,
+    bitsets: NDArray,
+    n_features: int,
+    n_columns: int,
+    scalar: bool,
+) -> None:
+    """Refuse trees, one after the other in ``nodes``, whose indices lead outside."""
+
+    def check(holds, what):
+        if not np.all(holds):
+            raise ValueError(f"a stored tree was altered: {what}")
+
+    rising = [bounds[0] == 0, bounds[-1] == len(nodes), *(np.diff(bounds) > 0)]
+    check(len(bounds) == len(table_bounds) and all(rising), "its trees do not follow one another")
+    sizes = np.diff(bounds)
+    place = np.arange(len(nodes)) - np.repeat(bounds[:-1], sizes)
+    size, right, feature = np.repeat(sizes, sizes), nodes["right"], nodes["feature"]
+    leaf = feature == LEAF
+    inner = ~leaf
+    check((right > place + 1)[inner] & (right < size)[inner], "a child lies outside of it")
+    check((feature >= 0)[inner] & ((feature & FEATURE) < n_features)[inner], "no such column")
+    if not scalar:
+        rows = np.repeat(np.diff(table_bounds), sizes)
+        check((right < rows)[leaf] & (right >= -n_columns)[leaf], "no such leaf")
+    sets = inner & ((feature & CATEGORIES) != 0)
+    if sets.any():
+        at = nodes["threshold"][sets]
+        check((at >= 0) & (at < len(bitsets)), "no such set of categories")
+        words = bitsets[at.astype(np.intp)] & 0x7FFFFFFF
+        check(at + 1 + words <= len(bitsets), "a set of categories ends outside")

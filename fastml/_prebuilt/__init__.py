@@ -1,0 +1,1 @@
+"""Compiled kernels that come inside a platform wheel: ``<platform>/<level>/``, see `levels`."""

@@ -1,0 +1,1 @@
+"""Clusters around medians, medoids, directions; soft clusters; BFR."""

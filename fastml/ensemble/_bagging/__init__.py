@@ -1,0 +1,1 @@
+"""Bagging: members of one kind on draws of rows and columns."""

@@ -1,0 +1,1 @@
+"""Statistics of rows by class, and scores of classes that they make."""

@@ -1,0 +1,1 @@
+"""Gradient boosting and AdaBoost: a stage's residuals and leaves, weighted medians, weights."""

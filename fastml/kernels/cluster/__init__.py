@@ -1,0 +1,1 @@
+"""Clustering: Lloyd's passes and their bounds, seeding, medians, medoids, DBSCAN, hierarchies."""

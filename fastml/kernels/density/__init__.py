@@ -1,0 +1,1 @@
+"""Sums of smoothing kernels: tiles with bounds, series, grids, local lines."""

@@ -1,0 +1,1 @@
+"""Distances and kernels of kernel methods, of two rows and of all pairs."""

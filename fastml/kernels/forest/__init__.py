@@ -1,0 +1,1 @@
+"""Random forests: coded columns, splits, growth, prediction, quantiles; isolation trees."""

@@ -1,0 +1,1 @@
+"""Histogram gradient boosting: bins, histograms, splits, growth, prediction."""

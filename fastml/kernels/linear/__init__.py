@@ -1,0 +1,1 @@
+"""Linear support vector machines: coordinate descent, Newton's method."""

@@ -1,0 +1,1 @@
+"""Losses with their gradients and hessians, value by value."""

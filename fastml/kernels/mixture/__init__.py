@@ -1,0 +1,1 @@
+"""Gaussian mixtures: the E step, and the statistics of the M step."""

@@ -1,0 +1,1 @@
+"""Nearest neighbours and neighbours within a radius: brute force, kd-trees, ball trees, votes."""

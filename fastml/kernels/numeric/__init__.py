@@ -1,0 +1,1 @@
+"""What every room may use: exp, random numbers, heaps, bit sets, CSR rows, vector code."""

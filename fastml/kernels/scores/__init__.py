@@ -1,0 +1,1 @@
+"""Scores: silhouettes and contingency tables of clusterings; residuals, labels, ranked scores."""

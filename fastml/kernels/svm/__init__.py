@@ -1,0 +1,1 @@
+"""Kernel machines: sequential minimal optimisation, kernel rows, sums over support vectors."""

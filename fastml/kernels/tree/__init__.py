@@ -1,0 +1,1 @@
+"""Decision trees: presorted columns, splits, growth, prediction, pruning, stumps."""

@@ -1,0 +1,660 @@
+"""Lasso and elastic net that choose their penalty by cross-validation.
+
+Tall data with few columns: the Gram matrix of each fold is made once, that of the other folds is
+what is left of the whole. Other data: a path on the columns of each training set.
+"""
+
+from __future__ import annotations
+
+import functools
+from concurrent.futures import ThreadPoolExecutor
+from numbers import Integral, Real
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import MultiOutputMixin, RegressorMixin
+
+from fastml._docs import documented
+from fastml._engines.linear import moments
+from fastml._engines.linear.design import CentredDesign
+from fastml._engines.linear.elastic_net import (
+    GRAM_FOR_PATHS,
+    Problem,
+    Squares,
+    path_on_gram,
+    penalty_grid,
+    solve,
+)
+from fastml._sklearn import (
+    Interval,
+    StrOptions,
+    fit_context,
+    manual_routing,
+    raise_for_params,
+    routing_enabled,
+)
+from fastml._threads import effective_n_threads
+from fastml._validation import FLOATS, validate_data
+from fastml.linear_model._base import LinearPredictor, settled
+from fastml.linear_model._docs import NET_ENTRIES
+from fastml.linear_model._path import enet_path, largest_of, lasso_path, warn_of_gaps
+
+CV_CONSTRAINTS = {
+    "eps": [Interval(Real, 0, None, closed="neither")],
+    "alphas": [Interval(Integral, 1, None, closed="left"), "array-like"],
+    "fit_intercept": ["boolean"],
+    "precompute": [StrOptions({"auto"}), "array-like", "boolean"],
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "tol": [Interval(Real, 0, None, closed="left")],
+    "copy_X": ["boolean"],
+    "cv": ["cv_object"],
+    "verbose": ["verbose"],
+    "n_jobs": [Integral, None],
+    "positive": ["boolean"],
+    "random_state": ["random_state"],
+    "selection": [StrOptions({"cyclic", "random"})],
+}
+SHARE = {"l1_ratio": [Interval(Real, 0, 1, closed="both"), "array-like"]}
+
+
+def _cv_but(*names):
+    return {name: value for name, value in CV_CONSTRAINTS.items() if name not in names}
+
+
+class _PathCV(LinearPredictor):
+    """Folds, paths on each, the best mean error, and the fit on all rows."""
+
+    _joint = False
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.single_output = not self._joint
+        tags.target_tags.multi_output = self._joint
+        return tags
+
+    def _fit(self, X, y, sample_weight, params):
+        raise_for_params(params, self, "fit")
+        X, y = validate_data(
+            self, X, y,
+            validate_separately=(
+                {"accept_sparse": "csc", "dtype": FLOATS, "accept_large_sparse": False},
+                {"dtype": FLOATS, "ensure_2d": False},
+            ),
+        )  # fmt: skip
+        X = settled(X)
+        Y, axes = self._targets(X, y)
+        weights = self._relative_weights(sample_weight, X)
+        l1_ratios = np.atleast_1d(getattr(self, "l1_ratio", 1.0))
+        folds = self._folds(X, y, sample_weight, params)
+        rows = _Folds(X, Y, weights, self.fit_intercept, self._joint, folds)
+        grids = self._grids(rows, l1_ratios)
+        errors = self._errors(rows, l1_ratios, grids)  # (l1_ratios, folds, alphas)
+        means = errors.mean(axis=1)
+        # A path that ended in NaN never wins.
+        means = np.where(np.isfinite(means), means, np.inf)
+        share, best = np.unravel_index(means.argmin(), means.shape)
+        self.mse_path_ = np.squeeze(np.moveaxis(errors, 2, 1))
+        self.alpha_ = grids[share][best]
+        if hasattr(self, "l1_ratio"):
+            self.l1_ratio_ = l1_ratios[share]
+        several = isinstance(self.alphas, Integral) and len(l1_ratios) > 1
+        self.alphas_ = np.asarray(grids) if several else np.asarray(grids[0])
+        self._refit(rows, float(self.alpha_), float(l1_ratios[share]), X.dtype, axes)
+        return self
+
+    def _targets(self, X, y):
+        from sklearn.utils import check_consistent_length, column_or_1d
+
+        check_consistent_length(X, y)
+        name = type(self).__name__
+        if self._joint:
+            if y.ndim == 1:
+                raise ValueError(f"For mono-task outputs, use {name[9:]}")
+        else:
+            if y.ndim > 1 and y.shape[1] > 1:
+                raise ValueError(f"For multi-task outputs, use MultiTask{name}")
+            y = column_or_1d(y, warn=True)
+        return np.asarray(y, dtype=np.float64).reshape(len(y), -1), y.ndim
+
+    def _folds(self, X, y, sample_weight, params):
+        from sklearn.model_selection import check_cv
+        from sklearn.utils.metadata_routing import process_routing
+
+        cv = check_cv(self.cv)
+        if routing_enabled():
+            routed = process_routing(self, "fit", sample_weight=sample_weight, **params)
+        else:
+            routed = manual_routing({"splitter": {}})
+        return list(cv.split(X, y, **getattr(routed.splitter, "split", {})))
+
+    def _grids(self, rows, l1_ratios):
+        if isinstance(self.alphas, Integral):
+            cross, total = rows.cross(), rows.total
+            positive = getattr(self, "positive", False)
+            return [
+                penalty_grid(largest_of(cross, total, share, positive), self.eps, self.alphas)
+                for share in l1_ratios
+            ]
+        from sklearn.utils import check_scalar
+
+        for i, alpha in enumerate(self.alphas):
+            check_scalar(alpha, f"alphas[{i}]", Real, min_val=0.0, include_boundaries="left")
+        return [np.sort(np.asarray(self.alphas, dtype=np.float64))[::-1]] * len(l1_ratios)
+
+    def _options(self):
+        shuffle = None
+        if self.selection == "random":
+            from sklearn.utils import check_random_state
+
+            shuffle = check_random_state(self.random_state)
+        return {
+            "tol": self.tol, "most": self.max_iter, "positive": getattr(self, "positive", False),
+            "shuffle": shuffle,
+        }  # fmt: skip
+
+    def _errors(self, rows, l1_ratios, grids):
+        jobs = [(f, s) for s in range(len(l1_ratios)) for f in range(len(rows.folds))]
+        options = self._options()
+
+        def work(job):
+            fold, share = job
+            return rows.error(fold, grids[share], float(l1_ratios[share]), options)
+
+        threads = effective_n_threads(self.n_jobs, 10.0 * rows.X.shape[0] * rows.X.shape[1])
+        if threads == 1 or options["shuffle"] is not None:
+            found = [work(job) for job in jobs]
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                found = list(pool.map(work, jobs))
+        gaps = np.concatenate([gap for _, gap in found])
+        warn_of_gaps(gaps, 0.0, self.max_iter, stacklevel=5)
+        return np.reshape([error for error, _ in found], (len(l1_ratios), len(rows.folds), -1))
+
+    def _refit(self, rows, alpha, share, dtype, axes):
+        l1, l2 = [alpha * share * rows.total], [alpha * (1.0 - share) * rows.total]
+        found = rows.solve_all(l1, l2, self._options())
+        warn_of_gaps(found.gaps[0], self.tol * found.squares, self.max_iter, stacklevel=5)
+        self.dual_gap_, self.n_iter_ = found.gaps[0, 0] / rows.total, int(found.passes[0, 0])
+        self._set(found.coefs[0], found.x_means, found.y_means, dtype, axes, flat=False)
+
+    def get_metadata_routing(self):
+        """What the splitter asks for.
+
+        Returns
+        -------
+        routing : MetadataRouter
+        """
+        from sklearn.model_selection import check_cv
+        from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(
+                splitter=check_cv(self.cv),
+                method_mapping=MethodMapping().add(caller="fit", callee="split"),
+            )
+        )
+
+
+class _Folds:
+    """Rows with their folds, and what of their moments folds have in common."""
+
+    def __init__(self, X, Y, weights, centre, joint, folds):
+        self.X, self.Y, self.weights, self.centre, self.joint = X, Y, weights, centre, joint
+        self.folds = folds
+        self.total = float(X.shape[0] if weights is None else weights.sum())
+        d = X.shape[1]
+        self.by_gram = d <= GRAM_FOR_PATHS and all(d <= len(train) for train, _ in folds)
+        self.shift: tuple = (None, None)
+        if self.by_gram:
+            self.whole, self.training = self._all_moments()
+            if centre and moments.cancels(self.whole):
+                self.shift = self.whole.x / self.whole.total, self.whole.y / self.whole.total
+                self.whole, self.training = self._all_moments()
+
+    def _all_moments(self):
+        """Moments of all rows and of every training set: one pass if folds are parts of all."""
+        seen = np.zeros(self.X.shape[0], dtype=np.intp)
+        for _, test in self.folds:
+            np.add.at(seen, test, 1)
+        if not (seen == 1).all():
+            return self._moments(None), [self._moments(train) for train, _ in self.folds]
+        tests = [self._moments(test) for _, test in self.folds]
+        whole = functools.reduce(moments.merge, tests)
+        training = [
+            moments.without(whole, part) if self._is_rest(*fold) else self._moments(fold[0])
+            for fold, part in zip(self.folds, tests)
+        ]
+        return whole, training
+
+    def _is_rest(self, train, test) -> bool:
+        """Whether the training rows are all those that are not tested, once each."""
+        seen = np.zeros(self.X.shape[0], dtype=np.intp)
+        np.add.at(seen, train, 1)
+        np.add.at(seen, test, 1)
+        return bool((seen == 1).all())
+
+    def _moments(self, rows):
+        weights = self.weights if rows is None or self.weights is None else self.weights[rows]
+        X, Y = (self.X, self.Y) if rows is None else (self.X[rows], self.Y[rows])
+        return moments.moments_of(X, Y, weights, *self.shift)
+
+    def cross(self):
+        if self.by_gram:
+            cross = moments.Centred.of(self.whole, self.centre).cross
+        else:
+            design = CentredDesign(self.X, self.weights, self.centre)
+            cross = design.transposed(design.targets(self.Y)[0])
+        return cross if self.joint else cross[:, 0]
+
+    def error(self, fold, alphas, share, options):
+        """(mean squared error on the fold for every penalty, gaps beyond the tolerance)."""
+        train, test = self.folds[fold]
+        weights = None if self.weights is None else self.weights[train]
+        total = float(len(train) if weights is None else weights.sum())
+        l1, l2 = alphas * share * total, alphas * (1.0 - share) * total
+        if self.by_gram and not (share == 0.0 and not options["positive"]):
+            centred = moments.Centred.of(self.training[fold], self.centre)
+            found = _on_moments(centred, self.joint, l1, l2, options)
+        else:
+            part = Problem(
+                self.X[train], self.Y[train], weights, self.centre, self.joint,
+                None if sp.issparse(self.X) else False,
+            )  # fmt: skip
+            found = solve(part, l1, l2, **options)
+        left = None if self.weights is None else self.weights[test]
+        n_targets = self.Y.shape[1]
+        errors = np.zeros(len(alphas))
+        X = self.X[test]
+        for t in range(n_targets):
+            coefs = found.coefs[:, :, t].T
+            residuals = X @ coefs + (found.y_means[t] - found.x_means @ coefs)
+            residuals -= self.Y[test, t, None]
+            errors += np.average(residuals * residuals, axis=0, weights=left)
+        tolerance = options["tol"] * found.squares[0]
+        return errors / n_targets, found.gaps[:, 0] - tolerance
+
+    def solve_all(self, l1, l2, options):
+        if self.by_gram and not (l1[0] == 0.0 and not options["positive"]):
+            centred = moments.Centred.of(self.whole, self.centre)
+            return _on_moments(centred, self.joint, l1, l2, options)
+        problem = Problem(self.X, self.Y, self.weights, self.centre, self.joint)
+        return solve(problem, l1, l2, **options)
+
+
+def _on_moments(centred, joint, l1, l2, options):
+    from fastml._engines.linear.elastic_net import Found
+
+    joint = joint and centred.cross.shape[1] > 1
+    cross = centred.cross if joint else np.ascontiguousarray(centred.cross[:, 0])
+    square = float(centred.squares.sum())
+    found = path_on_gram(Squares(centred.gram, cross, square), l1, l2, **options)
+    coefs = found.coefs if joint else found.coefs[:, :, None]
+    return Found(
+        coefs, found.gaps[:, None], found.passes[:, None], centred.x_means, centred.y_means,
+        np.array([square]),
+    )  # fmt: skip
+
+
+@documented(NET_ENTRIES)
+class ElasticNetCV(RegressorMixin, _PathCV):
+    """Elastic net with penalty and share of l1 chosen by cross-validation.
+
+    For every share and fold the path of `enet_path` is computed on the other folds; the pair with
+    the smallest mean squared error, averaged over folds, is fitted on all rows.
+
+    Parameters
+    ----------
+    l1_ratio : float or array-like, default=0.5
+        Share of the l1 penalty, or shares to choose from.
+    {grid}
+    {fit_intercept}
+    precompute : 'auto', bool or array-like, default='auto'
+        For scikit-learn's sake: Gram matrices of folds are made where they help.
+    {max_iter}
+    {tol}
+    {copy_X}
+    {folds}
+    {positive}
+    {random_state}
+    {selection}
+
+    Attributes
+    ----------
+    l1_ratio_ : float
+        The share chosen.
+    {chosen}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fastml.linear_model import ElasticNetCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 5))
+    >>> model = ElasticNetCV(l1_ratio=[0.5, 0.9], cv=5).fit(X, X[:, 0] + 0.1 * rng.normal(size=60))
+    >>> bool(abs(model.coef_[0] - 1) < 0.1)
+    True
+    """
+
+    _parameter_constraints: dict = {**CV_CONSTRAINTS, **SHARE}
+
+    path = staticmethod(enet_path)
+
+    def __init__(
+        self,
+        *,
+        l1_ratio=0.5,
+        eps=1e-3,
+        alphas=100,
+        fit_intercept=True,
+        precompute="auto",
+        max_iter=1000,
+        tol=1e-4,
+        cv=None,
+        copy_X=True,
+        verbose=0,
+        n_jobs=None,
+        positive=False,
+        random_state=None,
+        selection="cyclic",
+    ):
+        self.l1_ratio = l1_ratio
+        self.eps = eps
+        self.alphas = alphas
+        self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.max_iter = max_iter
+        self.tol = tol
+        self.cv = cv
+        self.copy_X = copy_X
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.positive = positive
+        self.random_state = random_state
+        self.selection = selection
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None, **params):
+        """Choose the penalty and fit the weights.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : float or array-like of shape (n_samples,), default=None
+            Weights of the squared errors, in training and in the errors of folds.
+        **params : dict, default=None
+            What metadata routing hands to the splitter.
+
+        Returns
+        -------
+        self : object
+        """
+        return self._fit(X, y, sample_weight, params)
+
+
+@documented(NET_ENTRIES)
+class LassoCV(RegressorMixin, _PathCV):
+    """Lasso with a penalty chosen by cross-validation.
+
+    For every fold the path of `lasso_path` is computed on the other folds; the penalty with the
+    smallest mean squared error, averaged over folds, is fitted on all rows.
+
+    Parameters
+    ----------
+    {grid}
+    {fit_intercept}
+    precompute : 'auto', bool or array-like, default='auto'
+        For scikit-learn's sake: Gram matrices of folds are made where they help.
+    {max_iter}
+    {tol}
+    {copy_X}
+    {folds}
+    {positive}
+    {random_state}
+    {selection}
+
+    Attributes
+    ----------
+    {chosen}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fastml.linear_model import LassoCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 5))
+    >>> model = LassoCV(cv=5).fit(X, X[:, 0] + 0.1 * rng.normal(size=60))
+    >>> bool(abs(model.coef_[0] - 1) < 0.1)
+    True
+    """
+
+    _parameter_constraints: dict = {**CV_CONSTRAINTS}
+
+    path = staticmethod(lasso_path)
+
+    def __init__(
+        self,
+        *,
+        eps=1e-3,
+        alphas=100,
+        fit_intercept=True,
+        precompute="auto",
+        max_iter=1000,
+        tol=1e-4,
+        copy_X=True,
+        cv=None,
+        verbose=False,
+        n_jobs=None,
+        positive=False,
+        random_state=None,
+        selection="cyclic",
+    ):
+        self.eps = eps
+        self.alphas = alphas
+        self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.max_iter = max_iter
+        self.tol = tol
+        self.copy_X = copy_X
+        self.cv = cv
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.positive = positive
+        self.random_state = random_state
+        self.selection = selection
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None, **params):
+        """Choose the penalty and fit the weights.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : float or array-like of shape (n_samples,), default=None
+            Weights of the squared errors, in training and in the errors of folds.
+        **params : dict, default=None
+            What metadata routing hands to the splitter.
+
+        Returns
+        -------
+        self : object
+        """
+        return self._fit(X, y, sample_weight, params)
+
+
+@documented(NET_ENTRIES)
+class MultiTaskElasticNetCV(MultiOutputMixin, RegressorMixin, _PathCV):
+    """`MultiTaskElasticNet` with penalty and share of l1 chosen by cross-validation.
+
+    Parameters
+    ----------
+    l1_ratio : float or array-like, default=0.5
+        Share of the l1 penalty, or shares to choose from.
+    {grid}
+    {fit_intercept}
+    {max_iter}
+    {tol}
+    {copy_X}
+    {folds}
+    {random_state}
+    {selection}
+
+    Attributes
+    ----------
+    l1_ratio_ : float
+        The share chosen.
+    {chosen}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fastml.linear_model import MultiTaskElasticNetCV
+    >>> X = np.random.default_rng(0).normal(size=(40, 3))
+    >>> MultiTaskElasticNetCV(cv=3).fit(X, X[:, :2]).coef_.shape
+    (2, 3)
+    """
+
+    _joint = True
+    _parameter_constraints: dict = {**_cv_but("precompute", "positive"), **SHARE}
+
+    path = staticmethod(enet_path)
+
+    def __init__(
+        self,
+        *,
+        l1_ratio=0.5,
+        eps=1e-3,
+        alphas=100,
+        fit_intercept=True,
+        max_iter=1000,
+        tol=1e-4,
+        cv=None,
+        copy_X=True,
+        verbose=0,
+        n_jobs=None,
+        random_state=None,
+        selection="cyclic",
+    ):
+        self.l1_ratio = l1_ratio
+        self.eps = eps
+        self.alphas = alphas
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.cv = cv
+        self.copy_X = copy_X
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.selection = selection
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None, **params):
+        """Choose the penalty and fit the weights.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples, n_targets)
+            Targets.
+        sample_weight : float or array-like of shape (n_samples,), default=None
+            Weights of the squared errors, in training and in the errors of folds.
+        **params : dict, default=None
+            What metadata routing hands to the splitter.
+
+        Returns
+        -------
+        self : object
+        """
+        return self._fit(X, y, sample_weight, params)
+
+
+@documented(NET_ENTRIES)
+class MultiTaskLassoCV(MultiOutputMixin, RegressorMixin, _PathCV):
+    """`MultiTaskLasso` with a penalty chosen by cross-validation.
+
+    Parameters
+    ----------
+    {grid}
+    {fit_intercept}
+    {max_iter}
+    {tol}
+    {copy_X}
+    {folds}
+    {random_state}
+    {selection}
+
+    Attributes
+    ----------
+    {chosen}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fastml.linear_model import MultiTaskLassoCV
+    >>> X = np.random.default_rng(0).normal(size=(40, 3))
+    >>> MultiTaskLassoCV(cv=3).fit(X, X[:, :2]).coef_.shape
+    (2, 3)
+    """
+
+    _joint = True
+    _parameter_constraints: dict = _cv_but("precompute", "positive")
+
+    path = staticmethod(lasso_path)
+
+    def __init__(
+        self,
+        *,
+        eps=1e-3,
+        alphas=100,
+        fit_intercept=True,
+        max_iter=1000,
+        tol=1e-4,
+        copy_X=True,
+        cv=None,
+        verbose=False,
+        n_jobs=None,
+        random_state=None,
+        selection="cyclic",
+    ):
+        self.eps = eps
+        self.alphas = alphas
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.copy_X = copy_X
+        self.cv = cv
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.selection = selection
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None, **params):
+        """Choose the penalty and fit the weights.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples, n_targets)
+            Targets.
+        sample_weight : float or array-like of shape (n_samples,), default=None
+            Weights of the squared errors, in training and in the errors of folds.
+        **params : dict, default=None
+            What metadata routing hands to the splitter.
+
+        Returns
+        -------
+        self : object
+        """
+        return self._fit(X, y, sample_weight, params)

@@ -1,0 +1,1 @@
+"""How well labels and probabilities are predicted."""

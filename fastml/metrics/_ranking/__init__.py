@@ -1,0 +1,1 @@
+"""How well scores put positives before negatives, labels before others, documents in order."""

@@ -1,0 +1,1 @@
+"""How sure a measured quality is: bootstrap, DeLong's variance of an area, Wilson's interval."""

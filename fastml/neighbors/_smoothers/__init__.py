@@ -1,0 +1,1 @@
+"""Kernel density, regression and classification."""

@@ -1,0 +1,1 @@
+"""KDTree and BallTree."""

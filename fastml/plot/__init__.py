@@ -1,0 +1,53 @@
+"""Plots of models. Matplotlib is loaded when a plot is drawn; functions return the axes, displays
+keep them as ``ax_``, as scikit-learn's do."""
+
+from fastml.plot._classifiers import decision_regions, validation_curve
+from fastml.plot._clusters import choice_of_k, dendrogram, silhouette
+from fastml.plot._confusion import ConfusionMatrixDisplay
+from fastml.plot._curves import (
+    BackgroundRejectionDisplay,
+    CalibrationDisplay,
+    PrecisionRecallDisplay,
+    RocCurveDisplay,
+    f_score_levels,
+)
+from fastml.plot._densities import density_contours, density_curve
+from fastml.plot._losses import losses
+from fastml.plot._machines import svm_boundary, svr_tube
+from fastml.plot._residuals import residuals
+from fastml.plot._traces import trace
+from fastml.plot._trees import importance_bars, oob_curve, plot_tree
+from fastml.plot._validation import (
+    LearningCurveDisplay,
+    ValidationCurveDisplay,
+    bias_variance_curve,
+    critical_difference,
+)
+
+__all__ = [
+    "BackgroundRejectionDisplay",
+    "CalibrationDisplay",
+    "ConfusionMatrixDisplay",
+    "LearningCurveDisplay",
+    "PrecisionRecallDisplay",
+    "RocCurveDisplay",
+    "ValidationCurveDisplay",
+    "bias_variance_curve",
+    "choice_of_k",
+    "critical_difference",
+    "decision_regions",
+    "dendrogram",
+    "density_contours",
+    "density_curve",
+    "f_score_levels",
+    "importance_bars",
+    "losses",
+    "oob_curve",
+    "plot_tree",
+    "residuals",
+    "silhouette",
+    "svm_boundary",
+    "svr_tube",
+    "trace",
+    "validation_curve",
+]

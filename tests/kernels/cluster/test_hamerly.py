@@ -1,0 +1,85 @@
+"""Bounded steps against plain ones: the same bits, iteration by iteration."""
+
+import numpy as np
+import pytest
+from naive import squared_distances
+
+from fastml._engines.kmeans.rows import DenseRows
+from fastml.kernels.cluster.hamerly import bounded_chunks, shifted_norms
+
+pytestmark = pytest.mark.small
+
+
+def data(kind, dtype):
+    rng = np.random.default_rng(3)
+    X = {
+        "normal": lambda: rng.normal(size=(400, 3)),
+        "grid": lambda: rng.integers(0, 4, (300, 2)) * 1.0,
+        "far": lambda: rng.normal(size=(300, 4)) + 1e4,
+        "duplicates": lambda: np.repeat(rng.normal(size=(6, 3)), 40, axis=0),
+        "outlier": lambda: np.vstack([rng.normal(size=(200, 2)), [[1e6, -1e6]]]),
+        "constant": lambda: np.ones((150, 2)),
+    }[kind]()
+    return X.astype(dtype)
+
+
+def iterate(rows, centers, n_iter):
+    """Labels and centres after each of the iterations."""
+    history = []
+    rows.prepare(len(centers))
+    labels = np.full((1, rows.n_rows), -1, np.int32)
+    centers = centers[None]
+    for _ in range(n_iter):
+        rows.set_centers(centers)
+        rows.lloyd_pass(centers, labels)
+        rows.merge()
+        centers, _ = rows.finish(centers)
+        history.append((labels[0].copy(), centers[0], rows.statistics.changed.sum()))
+    return history
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", ["normal", "grid", "far", "duplicates", "outlier", "constant"])
+def test_same_bits_as_the_plain_step(kind, dtype):
+    X = data(kind, dtype)
+    shift = X.mean(axis=0)
+    centers = (X - shift)[::17][:7]
+    plain = DenseRows(X, None, shift, 1)
+    bounded = DenseRows(X, None, shift, 1)
+    bounded.prepare(len(centers))
+    bounded.begin_runs("elkan")
+    assert bounded.bounded
+    for a, b in zip(iterate(plain, centers, 12), iterate(bounded, centers, 12)):
+        np.testing.assert_array_equal(a[0], b[0])
+        np.testing.assert_array_equal(a[1], b[1])
+        assert a[2] == b[2]
+
+
+def test_bounds_hold_and_rows_are_skipped():
+    X = data("normal", np.float64)
+    rows = DenseRows(X, None, None, 1)
+    rows.prepare(5)
+    rows.begin_runs("elkan")
+    labels, centers, _ = iterate(rows, X[:5].copy(), 8)[-1]
+    # The bounds are those of the last assignment, before the centres moved once more.
+    distances = np.sqrt(squared_distances(X, centers))
+    own = distances[np.arange(len(X)), labels]
+    distances[np.arange(len(X)), labels] = np.inf
+    assert (rows.bounds.upper >= own - rows.moves[0, labels]).all()
+    assert (rows.bounds.lower <= distances.min(axis=1) + rows.moves.max()).all()
+    # Rows that keep their bounds are not touched: wrong labels with safe bounds stay.
+    tampered = np.full((1, len(X)), 4, np.int32)
+    rows.bounds.upper[:], rows.bounds.lower[:] = 0.0, 1e9
+    bounded_chunks(
+        rows.n_chunks, rows.rows_per_chunk, rows.shifted, centers[None], rows.coefficients,
+        rows.norms, rows.moves, tampered, rows.bounds, rows.statistics, n_threads=1,
+    )  # fmt: skip
+    assert (tampered == 4).all()
+    assert rows.statistics.changed.sum() == 0
+
+
+def test_norms():
+    X = np.arange(12.0).reshape(4, 3)
+    norms = np.empty(4)
+    shifted_norms(X, np.ones(3), norms)
+    np.testing.assert_allclose(norms, np.linalg.norm(X - 1, axis=1))

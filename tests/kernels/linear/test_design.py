@@ -1,0 +1,48 @@
+"""Products, slopes and Gram matrices of dense rows, columns and sparse rows equal NumPy's."""
+
+import naive_smooth as naive
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.sparse import csr_array
+
+from fastml._engines.smooth_linear.design import SmoothDesign
+from fastml._threads import single_threaded_blas
+from fastml.kernels.linear import design as kernels
+
+pytestmark = pytest.mark.small
+
+LAYOUTS = {"C": np.ascontiguousarray, "F": np.asfortranarray, "CSR": csr_array}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(("n", "d"), [(1, 1), (2, 3), (kernels.GRAM_ROWS + 9, 5)])
+def test_three_passes(layout, n, d):
+    rng = np.random.default_rng(n)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.7)
+    X[:, 0] = 1.0  # a constant column
+    rows = SmoothDesign(LAYOUTS[layout](X)).rows
+    w, factors, weights = rng.normal(size=d + 1), rng.normal(size=n), rng.random(n)
+    weights[0] = 0.0
+    out = np.empty(n)
+    kernels.products(2, -(-n // 2), rows, w, out, n_threads=1)
+    assert_allclose(out, naive.with_ones(X) @ w, atol=1e-13)
+    n_chunks = 1 if n == 1 else 2
+    sums = np.empty((n_chunks, d + 1))
+    kernels.slopes(-(-n // n_chunks), rows, factors, sums, n_threads=1)
+    assert_allclose(sums.sum(axis=0), naive.with_ones(X).T @ factors, atol=1e-12)
+    for extra in (np.empty(0), factors):
+        size = d + 1 + (len(extra) > 0)
+        grams = np.empty((n_chunks, size, size))
+        with single_threaded_blas():
+            kernels.grams(-(-n // n_chunks), rows, weights, extra, grams, n_threads=1)
+        expected = naive.weighted_gram(X, weights, extra if len(extra) else None)
+        assert_allclose(grams.sum(axis=0), expected, atol=1e-11)
+
+
+def test_columns_are_read_where_they_are():
+    X = np.ones((7, 3), order="F")
+    design = SmoothDesign(X)
+    assert design.rows.by_columns
+    assert np.shares_memory(design.rows.X, X)
+    assert np.shares_memory(SmoothDesign(X.copy(order="C")[::1]).rows.X, X) is False

@@ -1,0 +1,120 @@
+"""Kernels compiled ahead of time for a level of CPUs: found, checked, and never trusted blindly."""
+
+import json
+import os
+
+import pytest
+from subprocesses import run_python
+
+from fastml import _jit
+from fastml._prebuilt import levels as prebuilt
+from fastml._prebuilt.levels import LEVELS, Level, Shelf, levels_of
+
+PROBE = """
+from pathlib import Path
+from fastml import _jit
+from fastml._prebuilt import levels
+levels.FOLDER = Path({folder!r})
+import numpy as np
+from fastml.kernels.numeric.exp import exp_array
+x = np.arange(3.0)
+exp_array(x, x)
+print(repr(x.tolist()), _jit.statistics.compiled, _jit.statistics.prebuilt)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "runs"),
+    [
+        ("x86-64-v4", ["x86-64-v4", "x86-64-v3", "x86-64-v2"]),
+        ("x86-64-v3", ["x86-64-v3", "x86-64-v2"]),
+        ("x86-64-v2", ["x86-64-v2"]),
+    ],
+)
+def test_a_cpu_runs_its_level_and_those_below(name, runs):
+    features = dict.fromkeys(LEVELS[name].needs, True)
+    assert [level.name for level in levels_of(features)] == runs
+
+
+@pytest.mark.parametrize("missing", LEVELS["x86-64-v3"].needs)
+def test_one_missing_instruction_rules_a_level_out(missing):
+    features = {**dict.fromkeys(LEVELS["x86-64-v3"].needs, True), missing: False}
+    assert "x86-64-v3" not in [level.name for level in levels_of(features)]
+
+
+@pytest.fixture
+def shipped(tmp_path, monkeypatch):
+    """A level that every machine runs, with one file."""
+    level = Level("any", "generic", ())
+    monkeypatch.setattr(prebuilt, "FOLDER", tmp_path / "package")
+    monkeypatch.setattr(prebuilt, "LEVELS", {"any": level})
+    (tmp_path / "a.fml").write_bytes(b"code")
+    return prebuilt.write(level, "this build", [tmp_path / "a.fml"])
+
+
+def test_what_was_written_is_read(shipped):
+    (shelf,) = prebuilt.shelves("this build", {})
+    assert isinstance(shelf, Shelf)
+    assert shelf.read("a.fml") == b"code"
+    assert shelf.read("b.fml") is None
+
+
+def test_a_changed_or_missing_file_counts_as_absent(shipped):
+    (shelf,) = prebuilt.shelves("this build", {})
+    (shipped / "a.fml").write_bytes(b"edoc")
+    assert shelf.read("a.fml") is None
+    (shipped / "a.fml").unlink()
+    assert shelf.read("a.fml") is None
+
+
+def test_a_file_that_the_manifest_does_not_name_is_not_read(shipped):
+    (shipped / "b.fml").write_bytes(b"somebody's")
+    (shelf,) = prebuilt.shelves("this build", {})
+    assert shelf.read("b.fml") is None
+
+
+def test_another_build_has_no_use_for_it(shipped):
+    assert prebuilt.shelves("another build", {}) == ()
+
+
+@pytest.mark.parametrize("manifest", ["", "[]", json.dumps({"files": {}}), '{"build": 1}'])
+def test_a_broken_manifest_counts_as_absent(shipped, manifest):
+    (shipped / prebuilt.MANIFEST).write_text(manifest)
+    assert prebuilt.shelves("this build", {}) == ()
+
+
+def test_writing_replaces_what_was_there(shipped, tmp_path):
+    (tmp_path / "b.fml").write_bytes(b"new")
+    prebuilt.write(prebuilt.LEVELS["any"], "next build", [tmp_path / "b.fml"])
+    assert sorted(os.listdir(shipped)) == ["b.fml", prebuilt.MANIFEST]
+
+
+@pytest.mark.skipif(not _jit.jit_enabled(), reason="nothing is compiled")
+def test_a_kernel_of_a_lower_level_runs_and_a_corrupt_one_is_compiled(tmp_path):
+    from llvmlite.binding import get_host_cpu_features
+
+    if not (levels := levels_of(get_host_cpu_features())):
+        pytest.skip("this CPU is of no level")
+    level, folder = levels[-1], tmp_path / "package"
+    probe = PROBE.format(folder=str(folder))
+
+    def run(cache, **environment):
+        output = run_python(probe, FASTML_CACHE_DIR=tmp_path / cache, **environment)
+        values, compiled, prebuilt = output.rsplit(maxsplit=2)
+        return values, int(compiled), int(prebuilt)
+
+    folder.mkdir()
+    expected, compiled, _ = run("of the level", **level.environment)
+    assert compiled >= 1
+    prebuilt.write(
+        level,
+        _jit.build(),
+        (tmp_path / "of the level").rglob("*.fml"),
+        folder / prebuilt.folder_of(level).relative_to(prebuilt.FOLDER),
+    )
+    assert run("empty") == (expected, 0, compiled)
+    assert run("empty", FASTML_NO_PREBUILT="1")[1:] == (compiled, 0)
+    assert run("empty")[1:] == (0, 0), "native code of one's own goes first"
+    for path in folder.rglob("*.fml"):
+        path.write_bytes(path.read_bytes()[:-9])
+    assert run("also empty") == (expected, compiled, 0)

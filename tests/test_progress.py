@@ -1,0 +1,169 @@
+"""Long fits tell scikit-learn's callbacks of their steps: its progress bar, and early ends."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.callback import ProgressBar, ScoringMonitor
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from fastml import cluster, ensemble, mixture, neighbors, svm
+from fastml._progress import NoSteps, fit_steps
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(240, 4))
+LABELS = (X[:, 0] + 0.5 * RNG.normal(size=240) > 0).astype(int)
+VALUES = X[:, 0] + 0.1 * RNG.normal(size=240)
+
+FITS = {
+    "forest": (ensemble.RandomForestClassifier(40, random_state=0), "n_estimators"),
+    "extra trees": (ensemble.ExtraTreesRegressor(40, random_state=0), "n_estimators"),
+    "embedding": (ensemble.RandomTreesEmbedding(40, random_state=0), "n_estimators"),
+    "boosting": (ensemble.GradientBoostingRegressor(n_estimators=6), "n_estimators"),
+    "classes": (ensemble.GradientBoostingClassifier(n_estimators=6), "n_estimators"),
+    "histograms": (ensemble.HistGradientBoostingRegressor(max_iter=6), "max_iter"),
+    "AdaBoost": (ensemble.AdaBoostClassifier(n_estimators=6), "n_estimators"),
+    "bagging": (ensemble.BaggingClassifier(n_estimators=6, random_state=0), "n_estimators"),
+    "SVC": (svm.SVC(C=100.0), None),
+    "SVR": (svm.SVR(C=100.0), None),
+    "KMeans": (cluster.KMeans(5, n_init=2, random_state=0), "n_init"),
+    "density": (neighbors.KernelDensity(bandwidth="loo"), None),
+    "mixture": (mixture.GaussianMixture(2, n_init=2, random_state=0), "n_init"),
+}
+every_fit = pytest.mark.parametrize("name", FITS)
+
+
+def target(model):
+    return VALUES if is_regressor(model) else LABELS if is_classifier(model) else None
+
+
+class Listener:
+    """Notes every task, and asks for an end after ``n_steps`` leaves."""
+
+    def __init__(self, n_steps=None):
+        self.n_steps, self.events, self.models = n_steps, [], []
+
+    def setup(self, estimator, context):
+        self.events.append("setup")
+
+    def on_fit_task_begin(self, estimator, context):
+        self.events.append(("begin", context.parent is None, context.max_subtasks))
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator):
+        self.events.append(("end", context.parent is None, context.max_subtasks))
+        if context.max_subtasks == 0:
+            self.models.append(fitted_estimator)
+            return self.n_steps is not None and len(self.models) >= self.n_steps
+        return self.n_steps is not None
+
+    def teardown(self, estimator, context):
+        self.events.append("teardown")
+
+
+@every_fit
+def test_tasks_begin_and_end(name):
+    model, parameter = FITS[name]
+    model, listener = clone(model), Listener()
+    plain = clone(model).fit(X, target(model))
+    model.set_callbacks(listener).fit(X, target(model))
+    events = listener.events
+    most = None if parameter is None else getattr(model, parameter)
+    if "trees" in name or name in ("forest", "embedding"):
+        most = None  # how many blocks there are depends on the machine
+    assert events[:2] == ["setup", ("begin", True, most)]
+    assert events[-2:] == [("end", True, most), "teardown"]
+    assert sum(e[0] == "begin" for e in events[1:-1]) == sum(e[0] == "end" for e in events[1:-1])
+    assert len(listener.models) >= 1
+    for method in ("predict", "transform"):
+        if hasattr(model, method):
+            found, expected = (getattr(m, method)(X) for m in (model, plain))
+            dense = found.toarray() if hasattr(found, "toarray") else found
+            other = expected.toarray() if hasattr(expected, "toarray") else expected
+            np.testing.assert_array_equal(dense, other)  # being told of changes nothing
+    left = {k for k in vars(model) if "callback" in k or "step" in k}
+    assert left == {"_skl_callbacks"}
+    pickle.dumps(model.set_callbacks())
+
+
+STAGED = ["boosting", "classes", "histograms", "AdaBoost", "forest", "mixture"]
+
+
+@pytest.mark.parametrize("name", STAGED)
+def test_models_of_the_steps_predict(name):
+    model, listener = clone(FITS[name][0]), Listener()
+    if name == "mixture":
+        model.set_params(n_init=1)
+    model.set_callbacks(listener).fit(X, target(model))
+    answers = [step.predict(X) for step in listener.models]
+    assert all(len(answer) == len(X) for answer in answers)
+    np.testing.assert_array_equal(answers[-1], model.predict(X))
+    if name != "mixture":
+        assert any((answer != answers[-1]).any() for answer in answers[:-1])
+
+
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [
+        ("boosting", lambda m: len(m.estimators_)),
+        ("histograms", lambda m: m.n_iter_),
+        ("AdaBoost", lambda m: len(m.estimators_)),
+        ("bagging", lambda m: len(m.estimators_samples_)),
+        ("KMeans", lambda m: m.n_iter_),
+    ],
+)
+def test_a_callback_ends_the_fit(name, made):
+    model = clone(FITS[name][0]).set_callbacks(Listener(2)).fit(X, target(FITS[name][0]))
+    assert made(model) == 2
+    assert len(model.predict(X)) == len(X)
+
+
+def test_a_search_that_was_ended_keeps_the_best():
+    listener = Listener(3)
+    model = neighbors.KernelDensity(bandwidth="lscv").set_callbacks(listener).fit(X)
+    assert len(listener.models) == 3
+    assert np.isfinite(model.score(X))
+    whole = neighbors.KernelDensity(bandwidth="lscv").fit(X)
+    assert whole.bandwidth_ != model.bandwidth_
+
+
+def test_a_machine_that_was_ended_did_not_converge():
+    machine = svm.SVC(C=1e6, kernel="linear", max_iter=-1).set_callbacks(Listener(1))
+    noisy = RNG.integers(0, 2, 240)
+    with pytest.warns(UserWarning, match="Solver terminated early"):
+        machine.fit(X, noisy)
+    assert machine.fit_status_ == 1
+
+
+@every_fit
+def test_progress_bar(name, capsys):
+    model = clone(FITS[name][0]).set_callbacks(ProgressBar())
+    model.fit(X, target(model))
+    assert f"{type(model).__name__} - fit" in capsys.readouterr().out
+
+
+def test_inside_searches_and_pipelines(capsys):
+    model = make_pipeline(StandardScaler(), ensemble.GradientBoostingClassifier(n_estimators=3))
+    search = GridSearchCV(model, {"gradientboostingclassifier__max_depth": [1, 2]}, cv=2)
+    search.set_callbacks(ProgressBar(max_propagation_depth=None)).fit(X, LABELS)
+    out = capsys.readouterr().out
+    assert "GridSearchCV - fit" in out
+    assert "GradientBoostingClassifier - fit" in out
+
+
+def test_scores_of_the_steps():
+    monitor = ScoringMonitor(scoring="r2")
+    model = ensemble.GradientBoostingRegressor(n_estimators=5).set_callbacks(monitor)
+    model.fit(X, VALUES)
+    assert len(model.train_score_) == 5
+
+
+def test_nothing_without_callbacks():
+    model = ensemble.GradientBoostingRegressor()
+    with fit_steps(model, 3) as steps:
+        assert isinstance(steps, NoSteps)
+        assert steps.begin().end() is False
+    with pytest.raises(TypeError, match="FitCallback"):
+        model.set_callbacks(print)
