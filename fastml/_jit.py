@@ -5,7 +5,7 @@
 ``@parallel_kernel``
     A small driver, ``for c in prange(n_chunks): _chunk(c, ...)``, called from Python as
     ``driver(*args, n_threads=n)``. It is compiled once, lazily, for one thread and for many (see
-    `fastml._sharing`; without `SHARED_LOOPS` twice, a parallel and a serial twin).
+    `fastml._sharing`; where that cannot be, twice: a parallel and a serial twin).
 
 `kernel` takes ``fast_math=True`` for reductions that must be reassociated to vectorise (the flags
 are `FAST_MATH`, which keeps NaN and infinity meaningful), or ``fused=True`` for fused multiply-adds
@@ -134,12 +134,6 @@ def _renamed(func, name: str):
 # ---------------------------------------------------------------------------- the launch gate
 
 
-SHARED_LOOPS = os.environ.get("FASTML_SHARED_LOOPS", "1") == "1"
-"""Whether drivers are compiled once, by `fastml._sharing`. Loops of kd-trees and trees then take up
-to twice as long, for a reason that is not known yet; but Numba's own two twins, as they are
-compiled now, are not equal to the bit in the sums of kernel densities."""
-
-
 class ParallelKernel:
     """A ``prange`` driver. Call it with ``n_threads=``.
 
@@ -158,8 +152,7 @@ class ParallelKernel:
     def shared(self):
         """The one compiled function, or None where Numba's own ``prange`` must serve."""
         tree = None
-        possible = SHARED_LOOPS and _sharing.share is not None
-        if possible and _FileCache is not None and _linking.adopt is not None:
+        if _sharing.share is not None and _FileCache is not None and _linking.adopt is not None:
             tree = _driver_tree(self.py_func)
         if tree is None or not _linking.sound:
             return None

@@ -182,7 +182,10 @@ def _define_share() -> Any:
     def _lower(given, context, builder, signature, args):
         launcher, n_threads, n, _, taken = args
         intp = context.get_value_type(types.intp)
-        values = [builder.extract_value(taken, i) for i in range(len(given) - 2)]
+        values = [
+            _borrowed(context, builder, type_, builder.extract_value(taken, i))
+            for i, type_ in enumerate(given[2:])
+        ]
         fields = [intp, intp, errcode_t, excinfo_ptr_t, *(value.type for value in values)]
         job_type = ir.LiteralStructType(fields)
         part = signature.args[3].dispatcher.overloads[given]
@@ -218,6 +221,23 @@ def _define_share() -> Any:
         with cgutils.if_unlikely(builder, status.is_error):  # of one of the threads that had one
             context.call_conv.return_status_propagate(builder, status)
         return context.get_dummy_value()
+
+    def _borrowed(context, builder, type_, value):
+        """``value`` with arrays that belong to nobody: the driver holds them while the loop runs.
+
+        A kernel counts the references to an array whenever it takes it from a struct or makes a
+        view of it. Threads that count in one place wait for each other, up to twice as long as the
+        work itself takes; what has no owner is not counted.
+        """
+        if isinstance(type_, types.Array):
+            array = context.make_array(type_)(context, builder, value)
+            array.meminfo = cgutils.get_null_value(array.meminfo.type)
+            return array._getvalue()
+        if isinstance(type_, types.BaseTuple):
+            for i, each in enumerate(type_):
+                member = _borrowed(context, builder, each, builder.extract_value(value, i))
+                value = builder.insert_value(value, member, i)
+        return value
 
     def _task(context, module, part, job_type, n_taken):
         """``part`` as a layer calls it."""

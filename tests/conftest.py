@@ -95,14 +95,3 @@ def dtype(request):
 def n_threads(request):
     """For kernels: the serial twin and a parallel launch."""
     return request.param
-
-
-@pytest.fixture(scope="module")
-def shared_loops():
-    """Drivers are compiled by `fastml._sharing`, here and in processes that the tests start."""
-    from fastml import _jit
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_jit, "SHARED_LOOPS", True)
-        patch.setenv("FASTML_SHARED_LOOPS", "1")
-        yield

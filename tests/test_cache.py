@@ -81,7 +81,7 @@ def package_copy(tmp_path):
     def helper_file(source):
         return f"from fastml._jit import kernel\n@kernel\ndef helper(c):\n    return {source}\n"
 
-    def run(helper_source, n_threads=2, meanwhile=None, imports="a name of a file"):
+    def run(helper_source, n_threads=2, meanwhile=None, imports="a name of a file", share=True):
         """``meanwhile``: what the helper becomes between the import and the call."""
         statement, called = IMPORTS[imports]
         (kernels / "near" / "caller.py").write_text(
@@ -105,6 +105,8 @@ def package_copy(tmp_path):
         from fastml import _jit
         from fastml.kernels.near.caller import fill
         assert _jit.__file__.startswith({str(package.parent)!r})
+        if not {share}:
+            _jit._sharing.share = None
         if {edit!r}:
             open({str(path)!r}, "w").write({edit!r})
         out = np.zeros(3)
@@ -182,10 +184,9 @@ def test_a_file_replaced_while_a_process_runs(package_copy):
     assert package_copy("c + 2.0")[0] == 9.0
 
 
-def test_twins_do_not_share_an_entry(package_copy, monkeypatch):
-    monkeypatch.setenv("FASTML_SHARED_LOOPS", "0")
-    assert package_copy("c + 1.0", n_threads=2)[:2] == (6.0, 1)
-    assert package_copy("c + 1.0", n_threads=1)[:2] == (6.0, 1)
+def test_twins_do_not_share_an_entry(package_copy):
+    assert package_copy("c + 1.0", n_threads=2, share=False)[:2] == (6.0, 1)
+    assert package_copy("c + 1.0", n_threads=1, share=False)[:2] == (6.0, 1)
 
 
 def test_one_entry_of_shared_loops_serves_one_thread_and_many(package_copy):

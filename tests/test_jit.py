@@ -159,8 +159,7 @@ def fresh_driver():
 
 
 @needs_jit
-def test_one_compiled_function_serves_one_thread_and_many(monkeypatch):
-    monkeypatch.setattr(_jit, "SHARED_LOOPS", True)
+def test_one_compiled_function_serves_one_thread_and_many():
     fresh = fresh_driver()
     for n_threads in (1, 2):
         out = np.zeros(5)
@@ -172,7 +171,7 @@ def test_one_compiled_function_serves_one_thread_and_many(monkeypatch):
 
 @needs_jit
 def test_without_sharing_warm_up_compiles_both_twins(monkeypatch):
-    monkeypatch.setattr(_jit, "SHARED_LOOPS", False)
+    monkeypatch.setattr(_jit._sharing, "share", None)
     fresh = fresh_driver()
     assert fresh.shared is None
     with _jit.compile_both_twins():

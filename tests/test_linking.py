@@ -12,10 +12,7 @@ from subprocesses import run_python
 from fastml import _linking
 from fastml._jit import jit_enabled, kernel, parallel_kernel, prange
 
-pytestmark = [
-    pytest.mark.skipif(not jit_enabled(), reason="about compiled kernels"),
-    pytest.mark.usefixtures("shared_loops"),
-]
+pytestmark = pytest.mark.skipif(not jit_enabled(), reason="about compiled kernels")
 
 
 @kernel

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from numba.core import types
+from numba.extending import intrinsic
 from source_tree import KERNEL_FILES, kernel_functions, tree_of
 from subprocesses import run_python
 
@@ -13,7 +15,6 @@ from fastml import _jit, _sharing
 from fastml._jit import jit_enabled, kernel, parallel_kernel, prange
 from fastml._sharing import NotOutlined, outlined
 
-pytestmark = pytest.mark.usefixtures("shared_loops")
 needs_jit = pytest.mark.skipif(not jit_enabled(), reason="about compiled drivers")
 THREADS = pytest.mark.parametrize("n_threads", [1, 2])
 
@@ -162,6 +163,36 @@ def test_memory_that_is_not_there_is_an_error(n_threads):
     with pytest.raises(MemoryError, match="Allocation failed"):
         too_much_memory(1 << 50, np.zeros(4), n_threads=n_threads)
     too_much_memory(4, np.ones(4), n_threads=n_threads)
+
+
+@intrinsic
+def owner(typingctx, array):
+    """The address of what counts the references to an array, or 0."""
+
+    def lower(context, builder, signature, args):
+        value = context.make_array(array)(context, builder, args[0])
+        return builder.ptrtoint(value.meminfo, context.get_value_type(types.intp))
+
+    return types.intp(array), lower
+
+
+@parallel_kernel
+def owners(plain, nested, out, outside):
+    """Write owners of arrays to ``out``, in the loop, and to ``outside``."""
+    outside[0] = owner(plain)
+    for c in prange(out.shape[0]):
+        out[c, 0] = owner(plain)
+        out[c, 1] = owner(nested[0].values)
+
+
+@needs_jit
+@THREADS
+def test_arrays_in_a_loop_have_no_owner(n_threads):
+    """Threads that count references in one place wait for each other: kd-trees took 2 x."""
+    out, outside = np.ones((3, 2), dtype=np.intp), np.zeros(1, dtype=np.intp)
+    owners(np.zeros(2), (Pair(np.zeros(3), 1.0), 2), out, outside, n_threads=n_threads)
+    assert outside[0] != 0
+    assert not out.any()
 
 
 @needs_jit
