@@ -53,7 +53,7 @@ import llvmlite.binding
 import numba
 from numba import njit, prange
 
-from fastml import _linking, _sharing
+from fastml import _borrowing, _linking, _sharing
 from fastml._prebuilt import levels
 
 try:
@@ -370,7 +370,10 @@ def _flag(name: str) -> bool:
     return os.environ.get(name, "").lower() not in ("", "0", "false", "no")
 
 
-_OWN_SOURCES = [Path(name).read_text() for name in (__file__, _linking.__file__, _sharing.__file__)]
+_OWN_SOURCES = [
+    Path(str(name)).read_text()
+    for name in (__file__, _borrowing.__file__, _linking.__file__, _sharing.__file__)
+]
 
 
 @functools.cache

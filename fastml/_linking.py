@@ -11,12 +11,13 @@ The types of built-in operations are looked up once as well: for every ``a[i]`` 
 tries all implementations that it knows in turn, dozens of them, and does so again for the same
 types at the next place. That is another tenth. Python's garbage collector, which looks through the
 compiler's many objects again and again and finds next to nothing, waits until the end: a seventh.
+References to borrowed arrays are not counted (see `fastml._borrowing`).
 
-All this, and `fastml._sharing`, depends on Numba's internals, which may change. So before the first
-kernel is compiled with a new cache folder, `prove` compiles a small function of each kind and runs
-it. On any error, or a wrong result, `sound` becomes False and kernels are Numba's ordinary
-functions from then on: slower to compile, equal otherwise. Where Numba lacks a name that is used
-here, `adopt` is None at once.
+All this, `fastml._borrowing` and `fastml._sharing` depend on Numba's internals, which may change.
+So before the first kernel is compiled with a new cache folder, `prove` compiles a small function of
+each kind and runs it. On any error, or a wrong result, `sound` becomes False and kernels are
+Numba's ordinary functions from then on: slower to compile, equal otherwise. Where Numba lacks a
+name that is used here, `adopt` is None at once.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ import re
 import types as python_types
 from collections.abc import Callable
 from pathlib import Path
+
+from fastml import _borrowing
 
 sound = True
 """Whether kernels are linked: True until `prove` has found otherwise."""
@@ -149,7 +152,8 @@ def _define_adopt():
         known[key] = function, signature, function._impl_keys[signature.args]
         return signature
 
-    lower = NativeLowering.run_pass
+    lower, numbas_class = NativeLowering.run_pass, NativeLowering.lowering_class
+    borrowing_class = _borrowing.make_lower()
 
     def lower_numbas(self, state):
         """`NativeLowering.run_pass`, which only links what is Numba's own."""
@@ -167,10 +171,12 @@ def _define_adopt():
         collecting = gc.isenabled()
         gc.disable()
         types.Function.get_call_type, NativeLowering.run_pass = resolve_once, lower_numbas
+        NativeLowering.lowering_class = property(lambda self: borrowing_class)
         try:
             yield
         finally:
             del types.Function.get_call_type, NativeLowering.run_pass  # the inherited ones are back
+            NativeLowering.lowering_class = numbas_class
             if collecting:
                 gc.enable()
 
