@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from fastml._cases._case import BOTH, SKLEARN, Case, Quality, find, sizes
+from fastml._cases._case import BOTH, SKLEARN, Case, Data, Quality, find, sizes
 from fastml._cases._panels import line
 from fastml._cases._smooth_linear import SMOOTH, smooth_branches
 
@@ -89,6 +89,26 @@ def targets_first(n, d):
     data = columns(n, d)
     X, y = data.X - data.X.mean(axis=0), data.y - data.y.mean()
     return SimpleNamespace(X=X, y=y, arguments=("X", "y"))
+
+
+def sums_of_products(n, d):
+    """X'y and X'X of `targets_first`, and the squares of y; the arguments of `lars_path_gram`."""
+    data = targets_first(n, d)
+    X, y = data.X, data.y
+    return SimpleNamespace(
+        X=X, y=y, Xy=X.T @ y, Gram=X.T @ X, squares=float(y @ y), arguments=("Xy", "Gram")
+    )
+
+
+def products_and_sums(n, d):
+    """As `sums_of_products`; the arguments of `orthogonal_mp_gram`."""
+    return SimpleNamespace(**{**vars(sums_of_products(n, d)), "arguments": ("Gram", "Xy")})
+
+
+def _error_of_weights(data, answer) -> float:
+    """Mean squared error of weights, or of the last weights of a path of least angles."""
+    w = answer[2][:, -1] if isinstance(answer, tuple) else answer
+    return float(np.mean((data.y - data.X @ w) ** 2))
 
 
 def _celer_path(data):
@@ -203,6 +223,28 @@ SQUARED = (
             ("lasso-lars-ic", "LassoLarsIC", {}, ({"criterion": "bic"},)),
             ("omp", "OrthogonalMatchingPursuit", {}, ({"tol": 1.0},)),
             ("omp-cv", "OrthogonalMatchingPursuitCV", {}, ()),
+        )
+    ),
+    *(
+        Case(
+            id, f"linear_model.{name}", name + ", {n:,} × {d:,}",
+            rows, SMALL, Quality("error of folds", _error_of_choice, "less", 1e-6), peers=SKLEARN,
+        )
+        for id, name in (("lars-cv", "LarsCV"), ("lasso-lars-cv", "LassoLarsCV"))
+    ),
+    *(
+        Case(
+            id, f"linear_model.{name}", name + ", {n:,} × {d:,}", data, SMALL,
+            _objective("mean squared error", _error_of_weights), params, step="call",
+            peers=SKLEARN,
+        )
+        for id, name, data, params in (
+            ("lars-path", "lars_path", targets_first, {}),
+            ("lars-path-gram", "lars_path_gram", sums_of_products, {"n_samples": Data("n")}),
+            ("omp-path", "orthogonal_mp", targets_first, {}),
+            ("omp-path-gram", "orthogonal_mp_gram", products_and_sums,
+             {"tol": 1.0, "norms_squared": Data("squares")}),
+            ("ridge-function", "ridge_regression", targets_first, {"alpha": 1.0}),
         )
     ),
 )  # fmt: skip

@@ -14,9 +14,16 @@ from fastml.linear_model._coordinate_cv import (
     MultiTaskLassoCV,
 )
 from fastml.linear_model._glm import GammaRegressor, PoissonRegressor, TweedieRegressor
+from fastml.linear_model._greedy import (
+    lars_path,
+    lars_path_gram,
+    orthogonal_mp,
+    orthogonal_mp_gram,
+)
 from fastml.linear_model._huber import HuberRegressor
 from fastml.linear_model._l0 import L0Regressor
 from fastml.linear_model._least_angle import Lars, LassoLars, LassoLarsIC
+from fastml.linear_model._least_angle_cv import LarsCV, LassoLarsCV
 from fastml.linear_model._least_squares import LinearRegression
 from fastml.linear_model._path import enet_path, lasso_path
 from fastml.linear_model._pursuit import (
@@ -24,7 +31,7 @@ from fastml.linear_model._pursuit import (
     OrthogonalMatchingPursuitCV,
 )
 from fastml.linear_model._quantile import LeastAbsoluteDeviations, QuantileRegressor
-from fastml.linear_model._ridge import Ridge
+from fastml.linear_model._ridge import Ridge, ridge_regression
 from fastml.linear_model._ridge_cv import RidgeCV
 from fastml.linear_model._sgd import SGDRegressor
 from fastml.linear_model._summary._checks import AssumptionCheck
@@ -41,9 +48,11 @@ __all__ = [
     "HuberRegressor",
     "L0Regressor",
     "Lars",
+    "LarsCV",
     "Lasso",
     "LassoCV",
     "LassoLars",
+    "LassoLarsCV",
     "LassoLarsIC",
     "LeastAbsoluteDeviations",
     "LinearRegression",
@@ -63,6 +72,11 @@ __all__ = [
     "SGDRegressor",
     "TweedieRegressor",
     "enet_path",
+    "lars_path",
+    "lars_path_gram",
     "lasso_path",
+    "orthogonal_mp",
+    "orthogonal_mp_gram",
+    "ridge_regression",
     "summary",
 ]
