@@ -262,6 +262,40 @@ FEW_WEIGHTS = Case(
     peers={"sklearn": _pursuit}, variants=({"alpha": 0.01},),
 )  # fmt: skip
 
+
+def _path_of_classes(make, data):
+    """Logistic losses with an l1 penalty."""
+    Logistic, L1Penalty = find("fastml.losses.Logistic"), find("fastml.penalties.L1Penalty")
+    return lambda: make(data.X, data.y, [L1Penalty(0.02)], loss=Logistic())
+
+
+def classes(n, d):
+    """Two classes by the sign of the centred target of `rows`; centred columns."""
+    data = rows(n, d)
+    return SimpleNamespace(X=data.X - data.X.mean(axis=0), y=(data.y > data.y.mean()).astype(float))
+
+
+def _saga(data):
+    LogisticRegression = find("sklearn.linear_model.LogisticRegression")
+    model = {"l1_ratio": 1.0, "solver": "saga", "C": 1.0 / (0.02 * len(data.y)), "tol": 1e-6}
+    return lambda: LogisticRegression(**model, max_iter=10_000).fit(data.X, data.y)
+
+
+def _logistic_objective(data, answer) -> float:
+    if hasattr(answer, "coefs"):
+        w, level = answer.coefs[0], answer.intercepts[0]
+    else:
+        w, level = answer.coef_[0], answer.intercept_[0]
+    raw = data.X @ w + level
+    return float(np.mean(np.logaddexp(0.0, raw) - data.y * raw) + 0.02 * np.abs(w).sum())
+
+
+ANY_PENALTY = Case(
+    "penalty-path", "linear_model.penalty_path", "logistic loss with an l1 penalty, {n:,} × {d}",
+    classes, sizes(n=(60, 2_000, 20_000), d=(5, 30, 50)),
+    _objective("objective", _logistic_objective), step=_path_of_classes, peers={"sklearn": _saga},
+)  # fmt: skip
+
 # ---------------------------------------------------------------------------- summaries
 
 
@@ -315,7 +349,7 @@ SUMMARIES = (
 )  # fmt: skip
 
 
-CASES = (*SQUARED, FEW_WEIGHTS, *SMOOTH, *SUMMARIES)
+CASES = (*SQUARED, FEW_WEIGHTS, ANY_PENALTY, *SMOOTH, *SUMMARIES)
 
 
 def odd_branches():
