@@ -45,6 +45,7 @@ FAMILIES = {
     "inspection": useless_column,
     "kernel_ridge": lambda m: m.KernelRidge(kernel="rbf", alpha=0.01).fit(X, y).score(X, y),
     "linear_model": lambda m: m.LinearRegression().fit(X, y).score(X, y),
+    "penalties": lambda m: float(m.L1Penalty(1.0).prox([3.0], 1.0)[0]),
     "losses": lambda m: float(np.mean(m.Hinge().value(np.array([1.0]), np.array([0.0])))),
     "metrics": lambda m: 1.0 - m.pairwise_distances(X, X).diagonal().max(),
     "mixture": lambda m: agreement(labels_of(m.GaussianMixture(3, random_state=0))),

@@ -23,7 +23,7 @@ svm                 SVC, NuSVC, SVR, NuSVR, OneClassSVM           svm
 svm                 LinearSVC, LinearSVR                          linear
 linear_model        LinearRegression, Ridge, Lasso, ElasticNet    linear
 linear_model        Poisson, Huber, Quantile, SGDRegressor, ...   linear, losses
-losses              values and gradients of all losses            losses
+losses, penalties   values and gradients; proximal maps           losses
 svm, kernel_ridge   KernelLogisticRegression, KernelRidge, ...    svm, distances, linalg
 linear_model        summary: errors, tests, checks                ·
 naive_bayes         GaussianNB, MultinomialNB, ComplementNB, ...  bayes
@@ -62,6 +62,7 @@ _SUBMODULES = (
     "naive_bayes",
     "neighbors",
     "optimize",
+    "penalties",
     "plot",
     "svm",
     "tree",

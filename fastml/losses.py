@@ -51,6 +51,9 @@ class RowLoss:
     of_margin: ClassVar[bool] = False
     """Whether it is a function of the margin, for two classes."""
 
+    has_kinks: ClassVar[bool] = False
+    """Whether the gradient jumps."""
+
     lipschitz: ClassVar[float] = np.inf
 
     def _parameter(self) -> float:
@@ -100,6 +103,7 @@ class Absolute(RowLoss):
     """\\|y − r\\|."""
 
     code = definitions.ABSOLUTE
+    has_kinks = True
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,10 @@ class Lp(RowLoss):
 
     def _parameter(self) -> float:
         return self.power
+
+    @property
+    def has_kinks(self) -> bool:  # type: ignore[override]
+        return self.power == 1.0
 
     @property
     def lipschitz(self) -> float:  # type: ignore[override]
@@ -143,6 +151,7 @@ class Pinball(RowLoss):
 
     quantile: float = 0.5
     code = definitions.PINBALL
+    has_kinks = True
 
     def __post_init__(self):
         if not 0.0 < self.quantile < 1.0:
@@ -158,6 +167,7 @@ class EpsilonInsensitive(RowLoss):
 
     epsilon: float = 0.1
     code = definitions.EPSILON_INSENSITIVE
+    has_kinks = True
 
     def __post_init__(self):
         if not self.epsilon >= 0.0:
@@ -172,6 +182,7 @@ class SquaredEpsilonInsensitive(EpsilonInsensitive):
     """max(0, \\|y − r\\| − epsilon)²."""
 
     code = definitions.SQUARED_EPSILON_INSENSITIVE
+    has_kinks = False
     lipschitz = 2.0
 
 
@@ -210,6 +221,7 @@ class Hinge(RowLoss):
     """max(0, 1 − margin)."""
 
     code = definitions.HINGE
+    has_kinks = True
     of_margin = True
 
 
@@ -227,6 +239,7 @@ class Perceptron(RowLoss):
     """max(0, −margin)."""
 
     code = definitions.PERCEPTRON
+    has_kinks = True
     of_margin = True
 
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from fastml._cases._case import BOTH, SKLEARN, Case, Quality, find, sizes
+from fastml._cases._case import BOTH, SKLEARN, Case, Data, Quality, find, sizes
 from fastml._cases._panels import line
 from fastml._cases._smooth_linear import SMOOTH, smooth_branches
 
@@ -89,6 +89,26 @@ def targets_first(n, d):
     data = columns(n, d)
     X, y = data.X - data.X.mean(axis=0), data.y - data.y.mean()
     return SimpleNamespace(X=X, y=y, arguments=("X", "y"))
+
+
+def sums_of_products(n, d):
+    """X'y and X'X of `targets_first`, and the squares of y; the arguments of `lars_path_gram`."""
+    data = targets_first(n, d)
+    X, y = data.X, data.y
+    return SimpleNamespace(
+        X=X, y=y, Xy=X.T @ y, Gram=X.T @ X, squares=float(y @ y), arguments=("Xy", "Gram")
+    )
+
+
+def products_and_sums(n, d):
+    """As `sums_of_products`; the arguments of `orthogonal_mp_gram`."""
+    return SimpleNamespace(**{**vars(sums_of_products(n, d)), "arguments": ("Gram", "Xy")})
+
+
+def _error_of_weights(data, answer) -> float:
+    """Mean squared error of weights, or of the last weights of a path of least angles."""
+    w = answer[2][:, -1] if isinstance(answer, tuple) else answer
+    return float(np.mean((data.y - data.X @ w) ** 2))
 
 
 def _celer_path(data):
@@ -205,6 +225,28 @@ SQUARED = (
             ("omp-cv", "OrthogonalMatchingPursuitCV", {}, ()),
         )
     ),
+    *(
+        Case(
+            id, f"linear_model.{name}", name + ", {n:,} × {d:,}",
+            rows, SMALL, Quality("error of folds", _error_of_choice, "less", 1e-6), peers=SKLEARN,
+        )
+        for id, name in (("lars-cv", "LarsCV"), ("lasso-lars-cv", "LassoLarsCV"))
+    ),
+    *(
+        Case(
+            id, f"linear_model.{name}", name + ", {n:,} × {d:,}", data, SMALL,
+            _objective("mean squared error", _error_of_weights), params, step="call",
+            peers=SKLEARN,
+        )
+        for id, name, data, params in (
+            ("lars-path", "lars_path", targets_first, {}),
+            ("lars-path-gram", "lars_path_gram", sums_of_products, {"n_samples": Data("n")}),
+            ("omp-path", "orthogonal_mp", targets_first, {}),
+            ("omp-path-gram", "orthogonal_mp_gram", products_and_sums,
+             {"tol": 1.0, "norms_squared": Data("squares")}),
+            ("ridge-function", "ridge_regression", targets_first, {"alpha": 1.0}),
+        )
+    ),
 )  # fmt: skip
 
 
@@ -218,6 +260,40 @@ FEW_WEIGHTS = Case(
     "l0", "linear_model.L0Regressor", "L0Regressor, {n:,} × {d:,}, 5 weights",
     rows, SMALL, _objective("mean squared error", _mean_square), {"n_nonzero_coefs": 5},
     peers={"sklearn": _pursuit}, variants=({"alpha": 0.01},),
+)  # fmt: skip
+
+
+def _path_of_classes(make, data):
+    """Logistic losses with an l1 penalty."""
+    Logistic, L1Penalty = find("fastml.losses.Logistic"), find("fastml.penalties.L1Penalty")
+    return lambda: make(data.X, data.y, [L1Penalty(0.02)], loss=Logistic())
+
+
+def classes(n, d):
+    """Two classes by the sign of the centred target of `rows`; centred columns."""
+    data = rows(n, d)
+    return SimpleNamespace(X=data.X - data.X.mean(axis=0), y=(data.y > data.y.mean()).astype(float))
+
+
+def _saga(data):
+    LogisticRegression = find("sklearn.linear_model.LogisticRegression")
+    model = {"l1_ratio": 1.0, "solver": "saga", "C": 1.0 / (0.02 * len(data.y)), "tol": 1e-6}
+    return lambda: LogisticRegression(**model, max_iter=10_000).fit(data.X, data.y)
+
+
+def _logistic_objective(data, answer) -> float:
+    if hasattr(answer, "coefs"):
+        w, level = answer.coefs[0], answer.intercepts[0]
+    else:
+        w, level = answer.coef_[0], answer.intercept_[0]
+    raw = data.X @ w + level
+    return float(np.mean(np.logaddexp(0.0, raw) - data.y * raw) + 0.02 * np.abs(w).sum())
+
+
+ANY_PENALTY = Case(
+    "penalty-path", "linear_model.penalty_path", "logistic loss with an l1 penalty, {n:,} × {d}",
+    classes, sizes(n=(60, 2_000, 20_000), d=(5, 30, 50)),
+    _objective("objective", _logistic_objective), step=_path_of_classes, peers={"sklearn": _saga},
 )  # fmt: skip
 
 # ---------------------------------------------------------------------------- summaries
@@ -273,7 +349,7 @@ SUMMARIES = (
 )  # fmt: skip
 
 
-CASES = (*SQUARED, FEW_WEIGHTS, *SMOOTH, *SUMMARIES)
+CASES = (*SQUARED, FEW_WEIGHTS, ANY_PENALTY, *SMOOTH, *SUMMARIES)
 
 
 def odd_branches():

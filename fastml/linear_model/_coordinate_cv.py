@@ -1,42 +1,21 @@
-"""Lasso and elastic net that choose their penalty by cross-validation.
-
-Tall data with few columns: the Gram matrix of each fold is made once, that of the other folds is
-what is left of the whole. Other data: a path on the columns of each training set.
-"""
+"""Lasso and elastic net that choose their penalty by cross-validation."""
 
 from __future__ import annotations
 
-import functools
 from concurrent.futures import ThreadPoolExecutor
 from numbers import Integral, Real
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from fastml._docs import documented
-from fastml._engines.linear import moments
-from fastml._engines.linear.design import CentredDesign
-from fastml._engines.linear.elastic_net import (
-    GRAM_FOR_PATHS,
-    Problem,
-    Squares,
-    path_on_gram,
-    penalty_grid,
-    solve,
-)
-from fastml._sklearn import (
-    Interval,
-    StrOptions,
-    fit_context,
-    manual_routing,
-    raise_for_params,
-    routing_enabled,
-)
+from fastml._engines.linear.elastic_net import penalty_grid
+from fastml._sklearn import Interval, StrOptions, fit_context, raise_for_params
 from fastml._threads import effective_n_threads
 from fastml._validation import FLOATS, validate_data
 from fastml.linear_model._base import LinearPredictor, settled
 from fastml.linear_model._docs import NET_ENTRIES
+from fastml.linear_model._folds import ChosenByFolds, FoldMoments
 from fastml.linear_model._path import enet_path, largest_of, lasso_path, warn_of_gaps
 
 CV_CONSTRAINTS = {
@@ -61,7 +40,7 @@ def _cv_but(*names):
     return {name: value for name, value in CV_CONSTRAINTS.items() if name not in names}
 
 
-class _PathCV(LinearPredictor):
+class _PathCV(ChosenByFolds, LinearPredictor):
     """Folds, paths on each, the best mean error, and the fit on all rows."""
 
     _joint = False
@@ -86,8 +65,8 @@ class _PathCV(LinearPredictor):
         Y, axes = self._targets(X, y)
         weights = self._relative_weights(sample_weight, X)
         l1_ratios = np.atleast_1d(getattr(self, "l1_ratio", 1.0))
-        folds = self._folds(X, y, sample_weight, params)
-        rows = _Folds(X, Y, weights, self.fit_intercept, self._joint, folds)
+        folds = self._folds(X, y, params, sample_weight=sample_weight)
+        rows = FoldMoments(X, Y, weights, self.fit_intercept, self._joint, folds)
         grids = self._grids(rows, l1_ratios)
         errors = self._errors(rows, l1_ratios, grids)  # (l1_ratios, folds, alphas)
         means = errors.mean(axis=1)
@@ -116,17 +95,6 @@ class _PathCV(LinearPredictor):
                 raise ValueError(f"For multi-task outputs, use MultiTask{name}")
             y = column_or_1d(y, warn=True)
         return np.asarray(y, dtype=np.float64).reshape(len(y), -1), y.ndim
-
-    def _folds(self, X, y, sample_weight, params):
-        from sklearn.model_selection import check_cv
-        from sklearn.utils.metadata_routing import process_routing
-
-        cv = check_cv(self.cv)
-        if routing_enabled():
-            routed = process_routing(self, "fit", sample_weight=sample_weight, **params)
-        else:
-            routed = manual_routing({"splitter": {}})
-        return list(cv.split(X, y, **getattr(routed.splitter, "split", {})))
 
     def _grids(self, rows, l1_ratios):
         if isinstance(self.alphas, Integral):
@@ -177,125 +145,6 @@ class _PathCV(LinearPredictor):
         warn_of_gaps(found.gaps[0], self.tol * found.squares, self.max_iter, stacklevel=5)
         self.dual_gap_, self.n_iter_ = found.gaps[0, 0] / rows.total, int(found.passes[0, 0])
         self._set(found.coefs[0], found.x_means, found.y_means, dtype, axes, flat=False)
-
-    def get_metadata_routing(self):
-        """What the splitter asks for.
-
-        Returns
-        -------
-        routing : MetadataRouter
-        """
-        from sklearn.model_selection import check_cv
-        from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
-
-        return (
-            MetadataRouter(owner=self)
-            .add_self_request(self)
-            .add(
-                splitter=check_cv(self.cv),
-                method_mapping=MethodMapping().add(caller="fit", callee="split"),
-            )
-        )
-
-
-class _Folds:
-    """Rows with their folds, and what of their moments folds have in common."""
-
-    def __init__(self, X, Y, weights, centre, joint, folds):
-        self.X, self.Y, self.weights, self.centre, self.joint = X, Y, weights, centre, joint
-        self.folds = folds
-        self.total = float(X.shape[0] if weights is None else weights.sum())
-        d = X.shape[1]
-        self.by_gram = d <= GRAM_FOR_PATHS and all(d <= len(train) for train, _ in folds)
-        self.shift: tuple = (None, None)
-        if self.by_gram:
-            self.whole, self.training = self._all_moments()
-            if centre and moments.cancels(self.whole):
-                self.shift = self.whole.x / self.whole.total, self.whole.y / self.whole.total
-                self.whole, self.training = self._all_moments()
-
-    def _all_moments(self):
-        """Moments of all rows and of every training set: one pass if folds are parts of all."""
-        seen = np.zeros(self.X.shape[0], dtype=np.intp)
-        for _, test in self.folds:
-            np.add.at(seen, test, 1)
-        if not (seen == 1).all():
-            return self._moments(None), [self._moments(train) for train, _ in self.folds]
-        tests = [self._moments(test) for _, test in self.folds]
-        whole = functools.reduce(moments.merge, tests)
-        training = [
-            moments.without(whole, part) if self._is_rest(*fold) else self._moments(fold[0])
-            for fold, part in zip(self.folds, tests)
-        ]
-        return whole, training
-
-    def _is_rest(self, train, test) -> bool:
-        """Whether the training rows are all those that are not tested, once each."""
-        seen = np.zeros(self.X.shape[0], dtype=np.intp)
-        np.add.at(seen, train, 1)
-        np.add.at(seen, test, 1)
-        return bool((seen == 1).all())
-
-    def _moments(self, rows):
-        weights = self.weights if rows is None or self.weights is None else self.weights[rows]
-        X, Y = (self.X, self.Y) if rows is None else (self.X[rows], self.Y[rows])
-        return moments.moments_of(X, Y, weights, *self.shift)
-
-    def cross(self):
-        if self.by_gram:
-            cross = moments.Centred.of(self.whole, self.centre).cross
-        else:
-            design = CentredDesign(self.X, self.weights, self.centre)
-            cross = design.transposed(design.targets(self.Y)[0])
-        return cross if self.joint else cross[:, 0]
-
-    def error(self, fold, alphas, share, options):
-        """(mean squared error on the fold for every penalty, gaps beyond the tolerance)."""
-        train, test = self.folds[fold]
-        weights = None if self.weights is None else self.weights[train]
-        total = float(len(train) if weights is None else weights.sum())
-        l1, l2 = alphas * share * total, alphas * (1.0 - share) * total
-        if self.by_gram and not (share == 0.0 and not options["positive"]):
-            centred = moments.Centred.of(self.training[fold], self.centre)
-            found = _on_moments(centred, self.joint, l1, l2, options)
-        else:
-            part = Problem(
-                self.X[train], self.Y[train], weights, self.centre, self.joint,
-                None if sp.issparse(self.X) else False,
-            )  # fmt: skip
-            found = solve(part, l1, l2, **options)
-        left = None if self.weights is None else self.weights[test]
-        n_targets = self.Y.shape[1]
-        errors = np.zeros(len(alphas))
-        X = self.X[test]
-        for t in range(n_targets):
-            coefs = found.coefs[:, :, t].T
-            residuals = X @ coefs + (found.y_means[t] - found.x_means @ coefs)
-            residuals -= self.Y[test, t, None]
-            errors += np.average(residuals * residuals, axis=0, weights=left)
-        tolerance = options["tol"] * found.squares[0]
-        return errors / n_targets, found.gaps[:, 0] - tolerance
-
-    def solve_all(self, l1, l2, options):
-        if self.by_gram and not (l1[0] == 0.0 and not options["positive"]):
-            centred = moments.Centred.of(self.whole, self.centre)
-            return _on_moments(centred, self.joint, l1, l2, options)
-        problem = Problem(self.X, self.Y, self.weights, self.centre, self.joint)
-        return solve(problem, l1, l2, **options)
-
-
-def _on_moments(centred, joint, l1, l2, options):
-    from fastml._engines.linear.elastic_net import Found
-
-    joint = joint and centred.cross.shape[1] > 1
-    cross = centred.cross if joint else np.ascontiguousarray(centred.cross[:, 0])
-    square = float(centred.squares.sum())
-    found = path_on_gram(Squares(centred.gram, cross, square), l1, l2, **options)
-    coefs = found.coefs if joint else found.coefs[:, :, None]
-    return Found(
-        coefs, found.gaps[:, None], found.passes[:, None], centred.x_means, centred.y_means,
-        np.array([square]),
-    )  # fmt: skip
 
 
 @documented(NET_ENTRIES)

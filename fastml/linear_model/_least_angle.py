@@ -90,14 +90,15 @@ ANGLE_CONSTRAINTS = {
 STEPS = {"max_iter": [Interval(Integral, 0, None, closed="left")], "positive": ["boolean"]}
 
 
-class _AnglePath(MultiOutputMixin, RegressorMixin, LinearPredictor):
+class AnglePath(MultiOutputMixin, RegressorMixin, LinearPredictor):
     """A path for each target, and the attributes that it leaves."""
 
-    def _walk(self, X, Y, axes, *, lasso, max_iter, alpha_min, Xy=None):
+    def _walk(self, X, Y, axes, *, lasso, max_iter, alpha_min, Xy=None, use_gram=True):
         design = CentredDesign(X, None, self.fit_intercept)
         b, y_means = design.targets(Y)
         gram = None
-        if isinstance(self.precompute, np.ndarray) and np.allclose(design.means, 0.0):
+        known = use_gram and isinstance(self.precompute, np.ndarray)
+        if known and np.allclose(design.means, 0.0):
             gram = np.asarray(self.precompute, dtype=np.float64)
         options = {
             "max_iter": max_iter, "alpha_min": alpha_min, "lasso": lasso, "eps": self.eps,
@@ -134,7 +135,7 @@ class _AnglePath(MultiOutputMixin, RegressorMixin, LinearPredictor):
 
 
 @documented(ANGLE_ENTRIES)
-class Lars(_AnglePath):
+class Lars(AnglePath):
     """Least angle regression.
 
     The column that pulls hardest, \\|x_j · r\\|, gets weight until another pulls as hard; then both
@@ -223,7 +224,7 @@ class Lars(_AnglePath):
 
 
 @documented(ANGLE_ENTRIES)
-class LassoLars(_AnglePath):
+class LassoLars(AnglePath):
     """The lasso along the path of least angle regression: every corner of it, exactly.
 
     Minimises 1/(2n) \\|y − w₀ − X w\\|² + alpha \\|w\\|₁; weights are linear in alpha between the
@@ -317,7 +318,7 @@ class LassoLars(_AnglePath):
 
 
 @documented(ANGLE_ENTRIES)
-class LassoLarsIC(_AnglePath):
+class LassoLarsIC(AnglePath):
     """The lasso with the penalty that an information criterion likes best.
 
     n log(2π σ²) + RSS/σ² + c · (number of weights), with c = 2 (AIC) or log n (BIC), at every

@@ -10,16 +10,10 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from fastml._engines.linear.design import CentredDesign
 from fastml._engines.linear.pursuit import ENDED_EARLY, pursue
-from fastml._sklearn import (
-    Interval,
-    StrOptions,
-    fit_context,
-    manual_routing,
-    raise_for_params,
-    routing_enabled,
-)
+from fastml._sklearn import Interval, StrOptions, fit_context, raise_for_params
 from fastml._validation import FLOATS, validate_data
 from fastml.linear_model._base import LinearPredictor, settled
+from fastml.linear_model._folds import ChosenByFolds
 
 
 class OrthogonalMatchingPursuit(MultiOutputMixin, RegressorMixin, LinearPredictor):
@@ -110,7 +104,7 @@ class OrthogonalMatchingPursuit(MultiOutputMixin, RegressorMixin, LinearPredicto
         return self
 
 
-class OrthogonalMatchingPursuitCV(RegressorMixin, LinearPredictor):
+class OrthogonalMatchingPursuitCV(RegressorMixin, ChosenByFolds, LinearPredictor):
     """Orthogonal matching pursuit with the number of columns chosen by cross-validation.
 
     Parameters
@@ -189,19 +183,10 @@ class OrthogonalMatchingPursuitCV(RegressorMixin, LinearPredictor):
         -------
         self : object
         """
-        from sklearn.model_selection import check_cv
-        from sklearn.utils.metadata_routing import process_routing
-
         raise_for_params(fit_params, self, "fit")
         X, y = validate_data(self, X, y, dtype=FLOATS, y_numeric=True, ensure_min_features=2)
         X, y = settled(X), y.astype(np.float64)
-        if routing_enabled():
-            routed = process_routing(self, "fit", **fit_params)
-        else:
-            routed = manual_routing({"splitter": {}})
-        folds = check_cv(self.cv, classifier=False).split(
-            X, y, **getattr(routed.splitter, "split", {})
-        )
+        folds = self._folds(X, y, fit_params)
         d = X.shape[1]
         most = self.max_iter or min(max(int(0.1 * d), 5), d)
         errors = [self._fold_errors(X, y, train, test, most) for train, test in folds]
@@ -228,22 +213,3 @@ class OrthogonalMatchingPursuitCV(RegressorMixin, LinearPredictor):
         coefs = np.array(path).T
         residuals = X[test] @ coefs - (design.means @ coefs) + y_means - y[test, None]
         return (residuals**2).mean(axis=0)
-
-    def get_metadata_routing(self):
-        """What the splitter asks for.
-
-        Returns
-        -------
-        routing : MetadataRouter
-        """
-        from sklearn.model_selection import check_cv
-        from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
-
-        return (
-            MetadataRouter(owner=self)
-            .add_self_request(self)
-            .add(
-                splitter=check_cv(self.cv),
-                method_mapping=MethodMapping().add(caller="fit", callee="split"),
-            )
-        )

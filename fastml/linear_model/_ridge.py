@@ -14,7 +14,8 @@ from fastml._engines.linear.elastic_net import Squares, path_on_columns, path_on
 from fastml._engines.linear.least_squares import Fit
 from fastml._engines.linear.moments import Centred, careful_moments
 from fastml._engines.linear.ridge import solve_named
-from fastml._sklearn import Interval, StrOptions, fit_context
+from fastml._sklearn import Interval, StrOptions, fit_context, validate_params
+from fastml._validation import FLOATS, check_array
 from fastml.linear_model._base import SCALINGS, LinearPredictor, loss_factor
 
 SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
@@ -214,3 +215,118 @@ def _non_negative(X, Y, alphas, weights, centre) -> Fit:
         found = path_on_columns(design, b[:, t].copy(), [0.0], [float(alpha)], **options)
         coef[:, t] = found.coefs[0]
     return Fit(coef, design.means, y_means)
+
+
+@validate_params(
+    {
+        "X": ["array-like", "sparse matrix"],
+        "y": ["array-like"],
+        "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
+        "sample_weight": [Interval(Real, None, None, closed="neither"), "array-like", None],
+        "solver": [StrOptions(set(SOLVERS))],
+        "max_iter": [Interval(Integral, 0, None, closed="left"), None],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "verbose": ["verbose"],
+        "positive": ["boolean"],
+        "random_state": ["random_state"],
+        "return_n_iter": ["boolean"],
+        "return_intercept": ["boolean"],
+        "check_input": ["boolean"],
+    },
+    prefer_skip_nested_validation=True,
+)
+def ridge_regression(
+    X,
+    y,
+    alpha,
+    *,
+    sample_weight=None,
+    solver="auto",
+    max_iter=None,
+    tol=1e-4,
+    verbose=0,
+    positive=False,
+    random_state=None,
+    return_n_iter=False,
+    return_intercept=False,
+    check_input=True,
+):
+    """Weights of `Ridge` without an intercept, or of sparse X with one.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows.
+    y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        Targets.
+    alpha : float or array-like of shape (n_targets,)
+        Penalty, or one for each target.
+    sample_weight : float or array-like of shape (n_samples,), default=None
+        Weights of the squared errors.
+    solver : {'auto', 'svd', 'cholesky', 'lsqr', 'sparse_cg', 'sag', 'saga', 'lbfgs'}, \
+default='auto'
+        As of `Ridge`.
+    max_iter : int, default=None
+        Most iterations of 'lsqr' and 'sparse_cg'.
+    tol : float, default=1e-4
+        Accuracy of these two.
+    verbose : int, default=0
+        For scikit-learn's sake: nothing is printed.
+    positive : bool, default=False
+        Whether weights must be at least 0.
+    random_state : int, RandomState instance or None, default=None
+        For scikit-learn's sake: nothing is drawn.
+    return_n_iter : bool, default=False
+        Whether to return ``n_iter`` too.
+    return_intercept : bool, default=False
+        Whether to fit an intercept and to return it; for 'sag', and 'auto' with sparse X.
+    check_input : bool, default=True
+        Whether to check X and y.
+
+    Returns
+    -------
+    coef : ndarray of shape (n_features,) or (n_targets, n_features)
+        The weights.
+    n_iter : int or ndarray
+        As ``Ridge.n_iter_``.
+    intercept : float or ndarray of shape (n_targets,)
+        The constant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fastml.linear_model import ridge_regression
+    >>> ridge_regression(np.array([[-1.0], [0.0], [1.0]]), [-1.0, 0.0, 1.0], alpha=2.0)
+    array([0.5])
+    """
+    if return_intercept and solver == "auto" and sp.issparse(X):
+        solver = "sag"
+    if return_intercept and solver != "sag":
+        raise ValueError(
+            "In Ridge, only 'sag' solver can directly fit the intercept. Please change solver to "
+            "'sag' or set return_intercept=False."
+        )
+    if positive and solver not in ("auto", "lbfgs"):
+        raise ValueError(
+            "When positive=True, only 'lbfgs' solver can be used. Please change solver "
+            f"{solver} to 'lbfgs' or set positive=False."
+        )
+    if check_input:
+        X = check_array(X, accept_sparse=("csr", "csc"), dtype=FLOATS)
+        y = check_array(y, dtype=X.dtype, ensure_2d=False)
+    if np.ndim(y) > 2:
+        raise ValueError(f"Target y has the wrong shape {np.shape(y)}")
+    if len(y) != X.shape[0]:
+        raise ValueError(
+            f"Number of samples in X and y does not correspond: {X.shape[0]} != {len(y)}"
+        )
+    model = Ridge(
+        alpha, fit_intercept=return_intercept, max_iter=max_iter, tol=tol, solver=solver,
+        positive=positive,
+    ).fit(X, y, sample_weight)  # fmt: skip
+    found = [model.coef_]
+    if return_n_iter:
+        found.append(model.n_iter_)
+    if return_intercept:
+        found.append(model.intercept_)
+    return found[0] if len(found) == 1 else tuple(found)

@@ -6,7 +6,9 @@ import numpy as np
 
 from fastml._validation import check_choice
 from fastml.optimize._numeric import FIRST, SECOND
+from fastml.optimize._proximal import maps_of
 from fastml.optimize._run import Run, start_of
+from fastml.penalties import Penalty
 
 
 def coordinate_descent(
@@ -25,8 +27,8 @@ def coordinate_descent(
     curvature : array-like of shape (n,) or callable, default=None
         L_j, at least the second derivatives, or ``curvature(w, j)``; None: by differences, and the
         step is halved until it goes down.
-    prox : callable, default=None
-        ``prox(z, eta)`` of a number, of a penalty that is a sum over coordinates; see
+    prox : Penalty or callable, default=None
+        A separable one of `fastml.penalties`, or ``prox(z, eta)`` of a number; see
         `proximal_gradient`.
     penalty : callable, default=None
         That penalty, of a vector, for the value and the trace.
@@ -58,6 +60,9 @@ def coordinate_descent(
     from sklearn.utils import check_random_state
 
     check_choice("order", order, ("cyclic", "random"))
+    if isinstance(prox, Penalty) and not prox.separable:
+        raise ValueError(f"{prox!r} is not a sum over coordinates: take proximal_gradient")
+    prox, penalty = maps_of(prox, penalty)
     point = start_of(start)
     draws = check_random_state(random_state)
     bounds = None if curvature is None or callable(curvature) else np.asarray(curvature, float)

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from fastml.optimize._run import Run, gradient_of, start_of
 from fastml.optimize._steps import Backtracking, as_step
+from fastml.penalties import Penalty
 
 
 def soft_threshold(z, amount) -> NDArray:
@@ -32,6 +33,13 @@ def soft_threshold(z, amount) -> NDArray:
     return np.sign(z) * np.maximum(np.abs(z) - amount, 0.0)
 
 
+def maps_of(prox, penalty):
+    """(proximal map, penalty to add to the loss) of a penalty object, or as they are."""
+    if isinstance(prox, Penalty):
+        return prox.prox, prox.value
+    return prox, penalty
+
+
 def proximal_gradient(
     loss, start, prox, gradient=None, *, penalty=None, step=None, accelerated=False, stop=None,
     keep_points=False,
@@ -46,12 +54,13 @@ def proximal_gradient(
     loss : callable
         f, smooth, of a vector.
     start : array-like of shape (n,)
-    prox : callable
-        ``prox(z, eta)``.
+    prox : Penalty or callable
+        One of `fastml.penalties`, or ``prox(z, eta)``.
     gradient : callable, default=None
         ∇f; None: by differences.
     penalty : callable, default=None
-        g, of a vector, for the value and the trace; None counts as zero there.
+        g, of a vector, for the value and the trace; None counts as zero there. Not used if
+        ``prox`` is a `Penalty`.
     step : float, callable or step, default=None
         At most 1/L for a gradient with Lipschitz constant L. None: `Backtracking` until f lies
         below its quadratic bound; a step that was too long is not tried again.
@@ -68,15 +77,16 @@ def proximal_gradient(
 
     Examples
     --------
-    >>> from fastml.optimize import proximal_gradient, soft_threshold
+    >>> from fastml.optimize import proximal_gradient
+    >>> from fastml.penalties import L1Penalty
     >>> found = proximal_gradient(
-    ...     lambda w: (w - 3) @ (w - 3) / 2, [0.0], lambda z, eta: soft_threshold(z, 2 * eta),
-    ...     lambda w: w - 3,
+    ...     lambda w: (w - 3) @ (w - 3) / 2, [0.0], L1Penalty(2.0), lambda w: w - 3
     ... )
     >>> found.point
     array([1.])
     """
     point, slope_at = start_of(start), gradient_of(gradient, loss)
+    prox, penalty = maps_of(prox, penalty)
     step = Backtracking() if step is None else as_step(step)
     searched = step.first if isinstance(step, Backtracking) else np.nan
 

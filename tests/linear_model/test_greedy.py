@@ -109,3 +109,115 @@ def test_dependent_columns_end_the_pursuit():
     y = np.sin(np.arange(10.0))
     with pytest.warns(RuntimeWarning, match="linear dependence"):
         OrthogonalMatchingPursuit(n_nonzero_coefs=2).fit(X, y)
+
+
+@pytest.mark.parametrize("shape", [(50, 8), (30, 60)])
+@pytest.mark.parametrize("params", [{}, {"fit_intercept": False}, {"cv": 3}])
+@pytest.mark.parametrize("name", ["LarsCV", "LassoLarsCV"])
+def test_least_angles_by_folds(name, shape, params):
+    X, y = data(*shape)
+    if name == "LarsCV":  # on wide data scikit-learn's path leaves the equal angles; test below
+        params = {**params, "max_iter": 5}
+    theirs, found = getattr(sk, name)(**params).fit(X, y), getattr(ours, name)(**params).fit(X, y)
+    assert found.alpha_ == pytest.approx(theirs.alpha_)
+    assert found.mse_path_.shape == theirs.mse_path_.shape
+    np.testing.assert_allclose(found.cv_alphas_, theirs.cv_alphas_, atol=1e-9)
+    np.testing.assert_allclose(found.mse_path_, theirs.mse_path_, rtol=1e-6)
+    np.testing.assert_allclose(found.coef_, theirs.coef_, atol=1e-9)
+    np.testing.assert_allclose(found.coef_path_, theirs.coef_path_, atol=1e-9)
+
+
+def test_fewer_penalties_have_the_same_errors():
+    """scikit-learn mixes the error of no weights into the penalty that the choice ends with."""
+    X, y = data(30, 60)
+    every, few = ours.LassoLarsCV(cv=3).fit(X, y), ours.LassoLarsCV(cv=3, max_n_alphas=10).fit(X, y)
+    step = len(every.cv_alphas_) // 10
+    np.testing.assert_array_equal(few.cv_alphas_, every.cv_alphas_[::step])
+    np.testing.assert_array_equal(few.mse_path_, every.mse_path_[::step])
+
+
+def test_least_angles_stay_equal_in_wide_data():
+    """After ten steps here scikit-learn's columns pull between 6.34 and 6.43."""
+    X, y = data(60, 80)
+    alphas, _, coefs = ours.lars_path(X, y, max_iter=30)
+    for k in range(1, len(alphas)):
+        pulls = np.abs(X.T @ (y - X @ coefs[:, k])) / 60
+        np.testing.assert_allclose(pulls[coefs[:, k] != 0.0], alphas[k], rtol=1e-6)
+        assert pulls.max() == pytest.approx(alphas[k])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", [(50, 8), (30, 60)])
+@pytest.mark.parametrize("method", ["lar", "lasso"])
+def test_paths_of_least_angles_with_and_without_rows(method, shape, dtype):
+    X, y = (a.astype(dtype) for a in data(*shape))
+    options = {"method": method, "max_iter": 8, "return_n_iter": True}
+    theirs = sk.lars_path(X.astype(float), y.astype(float), **options)
+    close = 1e-9 if dtype == np.float64 else 1e-3
+    whole = ours.lars_path(X, y, **options)
+    sums = ours.lars_path_gram(X.T @ y, X.T @ X, n_samples=len(X), **options)
+    given = ours.lars_path(X, y, Gram=X.T @ X, Xy=X.T @ y, **options)
+    for found in (whole, sums, given):
+        assert found[1] == theirs[1]
+        assert found[3] == theirs[3]
+        assert found[0].dtype == found[2].dtype == dtype
+        np.testing.assert_allclose(found[0], theirs[0], atol=close)
+        np.testing.assert_allclose(found[2], theirs[2], atol=close)
+    end = ours.lars_path(X, y, return_path=False, **options)
+    assert end[0] == whole[0][-1]
+    np.testing.assert_array_equal(end[2], whole[2][:, -1])
+
+
+def test_paths_of_least_angles_refuse():
+    X, y = data(20, 3)
+    with pytest.raises(ValueError, match="not supported for 'lar'"):
+        ours.lars_path(X, y, positive=True)
+    with pytest.raises(ValueError, match="X and Gram cannot both"):
+        ours.lars_path(None, y)
+    with pytest.raises(ValueError, match="Use lars_path_gram"):
+        ours.lars_path(None, y, Gram=X.T @ X)
+    with pytest.raises(ValueError, match="do not match"):
+        ours.lars_path_gram(X.T @ y, np.eye(4), n_samples=20)
+
+
+@pytest.mark.parametrize("targets", [0, 2])
+@pytest.mark.parametrize("params", [{}, {"tol": 30.0}, {"n_nonzero_coefs": 5, "return_path": True}])
+def test_pursuit_with_and_without_rows(params, targets):
+    X, y = data(50, 30, targets)
+    coef, n_iter = sk.orthogonal_mp(X, y, return_n_iter=True, **params)
+    norms = (y * y).sum(axis=0)
+    for precompute in (False, True):  # with True scikit-learn forgets n_iter
+        found = ours.orthogonal_mp(X, y, precompute=precompute, return_n_iter=True, **params)
+        np.testing.assert_allclose(found[0], coef, atol=1e-9)
+        assert found[1] == n_iter
+    found = ours.orthogonal_mp_gram(
+        X.T @ X, X.T @ y, norms_squared=norms, return_n_iter=True, **params
+    )
+    np.testing.assert_allclose(found[0], coef, atol=1e-9)
+    assert found[1] == n_iter
+    for params, message in (
+        ({"tol": 1.0}, "precomputed norms"),
+        ({"n_nonzero_coefs": 31}, "atoms"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            ours.orthogonal_mp_gram(X.T @ X, X.T @ y, **params)
+
+
+@pytest.mark.parametrize("targets", [0, 2])
+def test_ridge_as_a_function(targets):
+    from scipy.sparse import csr_array
+
+    X, y = data(40, 5, targets)
+    weights = np.arange(40.0)
+    for params in ({}, {"sample_weight": weights}, {"solver": "svd"}, {"positive": True}):
+        expected = sk.ridge_regression(X, y, 2.0, tol=1e-10, **params)
+        found = ours.ridge_regression(X, y, 2.0, tol=1e-10, **params)
+        np.testing.assert_allclose(found, expected, atol=1e-5 if "positive" in params else 1e-9)
+    coef, intercept = ours.ridge_regression(csr_array(X), y, 2.0, return_intercept=True)
+    exact = sk.Ridge(2.0).fit(X, y)
+    np.testing.assert_allclose(coef, exact.coef_)
+    np.testing.assert_allclose(intercept, exact.intercept_)
+    with pytest.raises(ValueError, match="only 'sag' solver"):
+        ours.ridge_regression(X, y, 2.0, return_intercept=True)
+    with pytest.raises(ValueError, match="only 'lbfgs' solver"):
+        ours.ridge_regression(X, y, 2.0, positive=True, solver="svd")

@@ -29,10 +29,17 @@ class Angles(NamedTuple):
     steps: int
 
 
+class KnownGram(NamedTuple):
+    """A design of which only the sums of products are known, which are handed over beside it."""
+
+    n_rows: int
+    n_features: int
+
+
 class ChosenColumns:
     """Rows of the Gram matrix for columns as they are chosen, and Cholesky's factor of these."""
 
-    def __init__(self, design: CentredDesign, gram: NDArray | None = None):
+    def __init__(self, design, gram: NDArray | None = None):
         self.design, self.gram = design, gram
         self.slot: dict[int, int] = {}
         self.lines = np.empty((16, design.n_features))
@@ -88,20 +95,23 @@ class ChosenColumns:
 
 
 def least_angles(
-    design: CentredDesign, b: NDArray, *, max_iter: int, alpha_min: float = 0.0, lasso: bool,
-    positive: bool = False, eps: float = np.finfo(float).eps, gram: NDArray | None = None,
-    cross: NDArray | None = None,
+    design: CentredDesign | KnownGram, b: NDArray, *, max_iter: int, alpha_min: float = 0.0,
+    lasso: bool, positive: bool = False, eps: float = np.finfo(float).eps,
+    gram: NDArray | None = None, cross: NDArray | None = None,
 ) -> Angles:  # fmt: skip
     """The path from no weights to alpha_min, max_iter steps or all columns."""
     n, d = design.n_rows, design.n_features
-    cross = design.transposed(b) if cross is None else np.asarray(cross, dtype=np.float64)
+    if cross is None:
+        assert isinstance(design, CentredDesign)
+        cross = design.transposed(b)
+    cross = np.asarray(cross, dtype=np.float64)
     columns = ChosenColumns(design, gram)
     free = np.ones(d, dtype=bool)  # neither chosen nor found dependent
     coef, pull = np.zeros(d), cross.copy()
     alphas, path = [], [coef.copy()]
     signs: list[float] = []
     resolution = np.finfo(np.float32).eps
-    dropped = False
+    dropped, at_end = False, False
     let_go: list[
         int
     ] = []  # by the last step: their pulls are equal to the largest, and fall faster
@@ -114,7 +124,7 @@ def least_angles(
             largest = max(largest if dropped else 0.0, float(scores[columns.active].max()))
         elif best < 0:
             break
-        largest = max(largest, 0.0)
+        largest = 0.0 if at_end else max(largest, 0.0)
         alphas.append(largest / n)
         if alphas[-1] <= alpha_min + resolution:
             if len(alphas) > 1 and alphas[-2] > alphas[-1] and alphas[-1] < alpha_min:
@@ -162,6 +172,7 @@ def least_angles(
             if zero < step:
                 step, dropped = zero, True
                 leaving = np.flatnonzero(zero_at == zero)[::-1]
+        at_end = not dropped and not len(rest)  # least squares on all columns
         coef = coef.copy()
         coef[active] += step * direction
         let_go = [columns.active[position] for position in leaving]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastml._engines.linear.design import CentredDesign
-from fastml._engines.linear.least_angle import DEPENDENT, ChosenColumns
+from fastml._engines.linear.least_angle import DEPENDENT, ChosenColumns, KnownGram
 
 ENDED_EARLY = (
     "Orthogonal matching pursuit ended prematurely due to linear dependence in the dictionary. The "
@@ -20,21 +20,27 @@ ENDED_EARLY = (
 )
 
 
-def pursue(design: CentredDesign, b: NDArray, most: int, tol: float | None, keep_path=False):
+def pursue(
+    design: CentredDesign | KnownGram, b: NDArray | None, most: int, tol: float | None,
+    keep_path=False, *, gram: NDArray | None = None, cross: NDArray | None = None, square=np.nan,
+):  # fmt: skip
     """(weights, number of columns, [weights after each choice]).
 
-    Ends after ``most`` choices or, with ``tol``, when the squared residual is at most that.
+    Ends after ``most`` choices or, with ``tol``, when the squared residual is at most that. Instead
+    of ``b``, ``gram``, ``cross`` = A'b and, for ``tol``, ``square`` = b'b do.
     """
-    cross = design.transposed(b)
-    square = float(b @ b)
-    columns = ChosenColumns(design)
+    if cross is None:
+        assert isinstance(design, CentredDesign)
+        assert b is not None
+        cross, square = design.transposed(b), float(b @ b)
+    columns = ChosenColumns(design, gram)
     pull, weights, path = cross, np.empty(0), []
     limit = most if tol is None else design.n_features
     if tol is not None and square <= tol:
         limit = 0
     while len(columns.active) < limit:
         j = int(np.abs(pull).argmax())
-        if j in columns.active or pull[j] ** 2 < np.finfo(np.float64).tiny * max(square, 1.0):
+        if j in columns.active or pull[j] ** 2 < np.finfo(np.float64).tiny * max(1.0, square):
             warnings.warn(ENDED_EARLY, RuntimeWarning, stacklevel=4)
             break
         if columns.add(j, 0.0) < DEPENDENT:

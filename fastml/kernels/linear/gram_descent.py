@@ -8,11 +8,10 @@ combination of the last steps that is nearest to a fixed point; Bertrand and Mas
 acceleration of coordinate descent", 2021); pull is linear in w and follows at no cost.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from fastml._jit import kernel
+from fastml.kernels.losses.penalties import Net, shrunk
 
 KEPT = 5
 """Steps that an extrapolation combines."""
@@ -24,32 +23,11 @@ STUCK = 1e-30
 """Largest step, squared and over \\|b\\|², below which rounding keeps weights from moving."""
 
 
-class Net(NamedTuple):
-    """Penalty l1 \\|w\\|₁ + l2/2 \\|w\\|², with w ≥ 0 if ``positive``."""
-
-    l1: float
-    l2: float
-    positive: bool
-
-
 @kernel(fast_math=True)
 def subtract(values, row, step):
     """``values`` −= step · row, over the length of ``values``."""
     for i in range(values.shape[0]):
         values[i] -= step * row[i]
-
-
-@kernel
-def shrunk(target, curvature, net):
-    """The minimiser of ½ curvature w² − target w + penalty."""
-    room = curvature + net.l2
-    if room <= 0.0:
-        return 0.0
-    if target > net.l1:
-        return (target - net.l1) / room
-    if target < -net.l1 and not net.positive:
-        return (target + net.l1) / room
-    return 0.0
 
 
 @kernel

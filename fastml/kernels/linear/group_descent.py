@@ -8,6 +8,7 @@ import numpy as np
 
 from fastml._jit import kernel
 from fastml.kernels.linear.gram_descent import STEADY, STUCK
+from fastml.kernels.losses.penalties import group_share
 
 
 @kernel
@@ -28,9 +29,7 @@ def group_sweep(gram, pull, W, order, l1, l2, goal):
             goal[t] = pull[j, t] + own * W[j, t]
             length += goal[t] * goal[t]
         length = np.sqrt(length)
-        share = 0.0
-        if length > l1:
-            share = (1.0 - l1 / length) / (own + l2)
+        share = group_share(length, own, l1, l2)
         moved = 0.0
         size = max(size, (share * length) ** 2 * own)
         for t in range(n_targets):

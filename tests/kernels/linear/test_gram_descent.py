@@ -4,16 +4,15 @@ from naive_linear import dual_value, mix_of_steps, net_objective, net_pass, net_
 
 from fastml.kernels.linear.gram_descent import (
     KEPT,
-    Net,
     descend,
     extrapolate,
     gram_path,
     mixture,
     objective_and_gap,
-    shrunk,
     subtract,
     sweep,
 )
+from fastml.kernels.losses.penalties import Net
 
 pytestmark = pytest.mark.small
 
@@ -36,20 +35,6 @@ def test_subtract():
     subtract(values, np.ones(6), 0.5)
     np.testing.assert_array_equal(values, np.arange(4.0) - 0.5)
     subtract(np.empty(0), np.ones(3), 1.0)
-
-
-@pytest.mark.parametrize(
-    ("target", "curvature", "net", "expected"),
-    [
-        (3.0, 2.0, Net(1.0, 2.0, False), 0.5),
-        (-3.0, 2.0, Net(1.0, 2.0, False), -0.5),
-        (-3.0, 2.0, Net(1.0, 2.0, True), 0.0),
-        (0.5, 2.0, Net(1.0, 0.0, False), 0.0),
-        (5.0, 0.0, Net(1.0, 0.0, False), 0.0),
-    ],
-)
-def test_shrunk(target, curvature, net, expected):
-    assert shrunk(target, curvature, net) == expected
 
 
 @pytest.mark.parametrize("shape", SHAPES)

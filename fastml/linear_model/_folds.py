@@ -1,0 +1,157 @@
+"""Folds of linear models, and what the training sets of folds have in common.
+
+Tall data with few columns: the Gram matrix of each fold is made once, that of the other folds is
+what is left of the whole. Other data: a path on the columns of each training set.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import scipy.sparse as sp
+
+from fastml._engines.linear import moments
+from fastml._engines.linear.design import CentredDesign
+from fastml._engines.linear.elastic_net import (
+    GRAM_FOR_PATHS,
+    Found,
+    Problem,
+    Squares,
+    path_on_gram,
+    solve,
+)
+from fastml._sklearn import manual_routing, routing_enabled
+
+
+class ChosenByFolds:
+    """A model that splits its rows by ``cv``, which metadata may be routed to."""
+
+    def _folds(self, X, y, params, **more):
+        """[(training rows, rows left out)]"""
+        from sklearn.model_selection import check_cv
+        from sklearn.utils.metadata_routing import process_routing
+
+        if routing_enabled():
+            routed = process_routing(self, "fit", **more, **params)
+        else:
+            routed = manual_routing({"splitter": {}})
+        cv = check_cv(self.cv, classifier=False)
+        return list(cv.split(X, y, **getattr(routed.splitter, "split", {})))
+
+    def get_metadata_routing(self):
+        """What the splitter asks for.
+
+        Returns
+        -------
+        routing : MetadataRouter
+        """
+        from sklearn.model_selection import check_cv
+        from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(
+                splitter=check_cv(self.cv),
+                method_mapping=MethodMapping().add(caller="fit", callee="split"),
+            )
+        )
+
+
+class FoldMoments:
+    """Rows with their folds, and what of their moments folds have in common."""
+
+    def __init__(self, X, Y, weights, centre, joint, folds):
+        self.X, self.Y, self.weights, self.centre, self.joint = X, Y, weights, centre, joint
+        self.folds = folds
+        self.total = float(X.shape[0] if weights is None else weights.sum())
+        d = X.shape[1]
+        self.by_gram = d <= GRAM_FOR_PATHS and all(d <= len(train) for train, _ in folds)
+        self.shift: tuple = (None, None)
+        if self.by_gram:
+            self.whole, self.training = self._all_moments()
+            if centre and moments.cancels(self.whole):
+                self.shift = self.whole.x / self.whole.total, self.whole.y / self.whole.total
+                self.whole, self.training = self._all_moments()
+
+    def _all_moments(self):
+        """Moments of all rows and of every training set: one pass if folds are parts of all."""
+        seen = np.zeros(self.X.shape[0], dtype=np.intp)
+        for _, test in self.folds:
+            np.add.at(seen, test, 1)
+        if not (seen == 1).all():
+            return self._moments(None), [self._moments(train) for train, _ in self.folds]
+        tests = [self._moments(test) for _, test in self.folds]
+        whole = functools.reduce(moments.merge, tests)
+        training = [
+            moments.without(whole, part) if self._is_rest(*fold) else self._moments(fold[0])
+            for fold, part in zip(self.folds, tests)
+        ]
+        return whole, training
+
+    def _is_rest(self, train, test) -> bool:
+        """Whether the training rows are all those that are not tested, once each."""
+        seen = np.zeros(self.X.shape[0], dtype=np.intp)
+        np.add.at(seen, train, 1)
+        np.add.at(seen, test, 1)
+        return bool((seen == 1).all())
+
+    def _moments(self, rows):
+        weights = self.weights if rows is None or self.weights is None else self.weights[rows]
+        X, Y = (self.X, self.Y) if rows is None else (self.X[rows], self.Y[rows])
+        return moments.moments_of(X, Y, weights, *self.shift)
+
+    def cross(self):
+        if self.by_gram:
+            cross = moments.Centred.of(self.whole, self.centre).cross
+        else:
+            design = CentredDesign(self.X, self.weights, self.centre)
+            cross = design.transposed(design.targets(self.Y)[0])
+        return cross if self.joint else cross[:, 0]
+
+    def error(self, fold, alphas, share, options):
+        """(mean squared error on the fold for every penalty, gaps beyond the tolerance)."""
+        train, test = self.folds[fold]
+        weights = None if self.weights is None else self.weights[train]
+        total = float(len(train) if weights is None else weights.sum())
+        l1, l2 = alphas * share * total, alphas * (1.0 - share) * total
+        if self.by_gram and not (share == 0.0 and not options["positive"]):
+            centred = moments.Centred.of(self.training[fold], self.centre)
+            found = _on_moments(centred, self.joint, l1, l2, options)
+        else:
+            part = Problem(
+                self.X[train], self.Y[train], weights, self.centre, self.joint,
+                None if sp.issparse(self.X) else False,
+            )  # fmt: skip
+            found = solve(part, l1, l2, **options)
+        left = None if self.weights is None else self.weights[test]
+        n_targets = self.Y.shape[1]
+        errors = np.zeros(len(alphas))
+        X = self.X[test]
+        for t in range(n_targets):
+            coefs = found.coefs[:, :, t].T
+            residuals = X @ coefs + (found.y_means[t] - found.x_means @ coefs)
+            residuals -= self.Y[test, t, None]
+            errors += np.average(residuals * residuals, axis=0, weights=left)
+        tolerance = options["tol"] * found.squares[0]
+        return errors / n_targets, found.gaps[:, 0] - tolerance
+
+    def solve_all(self, l1, l2, options):
+        if self.by_gram and not (l1[0] == 0.0 and not options["positive"]):
+            centred = moments.Centred.of(self.whole, self.centre)
+            return _on_moments(centred, self.joint, l1, l2, options)
+        problem = Problem(self.X, self.Y, self.weights, self.centre, self.joint)
+        return solve(problem, l1, l2, **options)
+
+
+def _on_moments(centred, joint, l1, l2, options):
+    joint = joint and centred.cross.shape[1] > 1
+    cross = centred.cross if joint else np.ascontiguousarray(centred.cross[:, 0])
+    square = float(centred.squares.sum())
+    found = path_on_gram(Squares(centred.gram, cross, square), l1, l2, **options)
+    coefs = found.coefs if joint else found.coefs[:, :, None]
+    return Found(
+        coefs, found.gaps[:, None], found.passes[:, None], centred.x_means, centred.y_means,
+        np.array([square]),
+    )  # fmt: skip

@@ -1,0 +1,187 @@
+"""Public penalties: values, proximal maps, distances from stationary; where they are used."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from fastml import losses, penalties
+from fastml.linear_model import ElasticNet, L0Regressor, MultiTaskElasticNet, penalty_path
+from fastml.optimize import coordinate_descent, proximal_gradient
+
+GROUPS = np.array([0, 1, 0, 2, 1, 0])
+ALL = [
+    penalties.NoPenalty(),
+    penalties.L2Penalty(0.7),
+    penalties.L1Penalty(0.7),
+    penalties.L1Penalty(0.7, positive=True),
+    penalties.ElasticNetPenalty(0.9, 0.6),
+    penalties.GroupPenalty(0.8, 0.7, GROUPS),
+    penalties.L0Penalty(0.4),
+    penalties.L0Penalty(budget=2),
+    penalties.Box(-0.5, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]),
+    penalties.NonNegative(),
+    penalties.Ball(0.8),
+    penalties.Ball(0.8, 1),
+    penalties.Ball(0.8, np.inf),
+]
+CONVEX = [each for each in ALL if each.convex]
+
+
+def test_every_penalty_is_here():
+    named = {type(each).__name__ for each in ALL} | {"Penalty"}
+    assert named == set(penalties.__all__)
+
+
+@pytest.mark.parametrize("penalty", ALL, ids=repr)
+@pytest.mark.parametrize("step", [0.3, 2.0])
+def test_no_other_point_is_better_than_the_proximal_one(penalty, step):
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        z = rng.normal(size=6)
+        best = penalty.prox(z, step)
+        least = (best - z) @ (best - z) / (2 * step) + penalty(best)
+        assert np.isfinite(least)
+        for size in (1.0, 0.1, 1e-3):
+            for each in rng.normal(size=(40, 6)):
+                other = penalty.prox(best + size * each, 1e-3)
+                value = (other - z) @ (other - z) / (2 * step) + penalty(other)
+                assert value >= least - 1e-8
+
+
+@pytest.mark.parametrize("penalty", ALL, ids=repr)
+def test_distance_is_zero_at_the_minimum_and_there_only(penalty):
+    """Of ½‖A w − b‖² + g: where w = prox(w − η ∇f)."""
+    rng = np.random.default_rng(1)
+    A, b = rng.normal(size=(12, 6)), 2.0 * rng.normal(size=12)
+    found = proximal_gradient(
+        lambda w: 0.5 * (A @ w - b) @ (A @ w - b), penalty.prox(np.zeros(6)), penalty,
+        lambda w: A.T @ (A @ w - b), step=0.9 / np.linalg.norm(A, 2) ** 2,
+    ).point  # fmt: skip
+    gradient = A.T @ (A @ found - b)
+    assert penalty.distance(found, gradient).max() < 1e-5
+    assert penalty.distance(found, gradient + 3.0 * np.sign(found) + 0.1).max() > 0.05
+    if penalty.convex and penalty.value(np.ones(6)) < np.inf:
+        assert penalty.distance(np.ones(6), A.T @ (A @ np.ones(6) - b)).max() > 1e-3
+
+
+def test_outside_a_constraint_nothing_is_stationary():
+    w, still = np.array([-3.0, 3.0, 1.0, 1.0, 1.0, 1.0]), np.zeros(6)
+    for penalty in ALL:
+        if penalty.value(w) == np.inf:
+            assert np.isinf(penalty.distance(w, still)).any()
+
+
+def test_rows_of_a_matrix_are_groups():
+    penalty = penalties.GroupPenalty(1.0)
+    assert_allclose(penalty.prox([[3.0, 4.0], [0.3, 0.4]]), [[2.4, 3.2], [0.0, 0.0]])
+    assert penalty.value([[3.0, 4.0], [0.0, 0.0]]) == 5.0
+    with pytest.raises(ValueError, match="needs groups="):
+        penalty.value([1.0])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: penalties.L1Penalty(-1.0), "alpha must not be negative"),
+        (lambda: penalties.L2Penalty(float("nan")), "alpha must not be negative"),
+        (lambda: penalties.ElasticNetPenalty(1.0, 2.0), "l1_ratio"),
+        (lambda: penalties.Box(1.0, 0.0), "low must not be above high"),
+        (lambda: penalties.Ball(1.0, 3), "norm must be"),
+    ],
+)
+def test_wrong_penalties_are_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def rows(n=80, d=6):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d)) + 2.0
+    return X, X @ np.array([1.0, -1.0, 0.5, 0.0, 0.0, 0.0][:d]) + rng.normal(size=n) + 3.0
+
+
+def test_coordinate_descent_takes_penalties():
+    X, y = rows()
+    A, b = X - X.mean(axis=0), y - y.mean()
+    found = coordinate_descent(
+        lambda w: 0.5 * np.mean((A @ w - b) ** 2), np.zeros(6),
+        lambda w, j: A[:, j] @ (A @ w - b) / 80, curvature=(A * A).mean(axis=0),
+        prox=penalties.ElasticNetPenalty(0.3),
+    )  # fmt: skip
+    assert_allclose(found.point, ElasticNet(0.3, tol=1e-10).fit(X, y).coef_, atol=1e-5)
+    with pytest.raises(ValueError, match="not a sum over coordinates"):
+        coordinate_descent(lambda w: w @ w, [1.0], prox=penalties.Ball())
+
+
+def test_minima_of_coordinate_descent_are_stationary():
+    """The engines and the public maps agree on one definition."""
+    X, y = rows()
+    Y = np.stack([y, y**2 / 5], axis=1)
+    alone, joint = ElasticNet(0.3, tol=1e-12), MultiTaskElasticNet(0.3, tol=1e-12)
+    for model, targets, penalty in (
+        (alone, y, penalties.ElasticNetPenalty(0.3, 0.5)),
+        (joint, Y, penalties.GroupPenalty(0.3, 0.5)),
+    ):
+        model.fit(X, targets)
+        gradient = X.T @ (model.predict(X) - targets) / len(X)
+        assert penalty.distance(model.coef_.T, gradient).max() < 1e-5
+
+
+# ---------------------------------------------------------------------------- penalty_path
+
+
+def test_path_of_squared_losses_is_the_elastic_net():
+    X, y = rows()
+    weights = np.arange(80.0)
+    path = penalty_path(
+        X, y, [penalties.ElasticNetPenalty(a) for a in (1.0, 0.3, 0.0)], sample_weight=weights,
+        tol=1e-10,
+    )  # fmt: skip
+    for alpha, coef, intercept in zip((1.0, 0.3), path.coefs, path.intercepts):
+        model = ElasticNet(alpha, tol=1e-12).fit(X, y, weights)
+        assert_allclose(coef, model.coef_, atol=1e-7)
+        assert_allclose(intercept, model.intercept_, atol=1e-6)
+    plain = np.linalg.lstsq(np.c_[X, np.ones(80)] * np.sqrt(weights)[:, None],
+                            y * np.sqrt(weights), rcond=None)[0]  # fmt: skip
+    assert_allclose(path.coefs[2], plain[:-1], atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", [losses.Huber(), losses.Logistic(), losses.Poisson(),
+                                  losses.SquaredHinge(), losses.Gamma()], ids=repr)  # fmt: skip
+@pytest.mark.parametrize("penalty", CONVEX, ids=repr)
+def test_any_loss_with_any_penalty(loss, penalty):
+    from scipy.sparse import csr_array
+
+    X, y = rows()
+    X = X - 2.0
+    y = (y > 4.0).astype(float) if loss.of_margin else np.abs(y) + 0.1
+    path = penalty_path(X, y, penalty, loss=loss)
+    raw = X @ path.coefs[0] + path.intercepts[0]
+    slopes = loss.gradient(y, raw) / len(y)
+    assert abs(slopes.sum()) < 1e-4
+    assert penalty.distance(path.coefs[0], X.T @ slopes).max() < 1e-4
+    assert path.objectives[0] == pytest.approx(loss.value(y, raw).mean() + penalty(path.coefs[0]))
+    sparse = penalty_path(csr_array(X), y, penalty, loss=loss, n_jobs=1)
+    assert_allclose(sparse.coefs, path.coefs, atol=1e-3)
+    assert_array_equal(penalty_path(X, y, penalty, loss=loss, n_jobs=1).coefs, path.coefs)
+
+
+def test_few_weights():
+    X, y = rows()
+    path = penalty_path(X, y, penalties.L0Penalty(budget=2))
+    best = L0Regressor(n_nonzero_coefs=2).fit(X, y)
+    assert_allclose(path.coefs[0], best.coef_, atol=1e-4)
+
+
+def test_refused_paths():
+    X, y = rows()
+    with pytest.raises(ValueError, match="has kinks"):
+        penalty_path(X, y, penalties.L1Penalty(), loss=losses.Absolute())
+    with pytest.raises(ValueError, match="one or several"):
+        penalty_path(X, y, [1.0])
+    with pytest.raises(ValueError, match="non-zero"):
+        penalty_path(X, y, penalties.L1Penalty(), sample_weight=np.zeros(80))
+    from sklearn.exceptions import ConvergenceWarning
+
+    with pytest.warns(ConvergenceWarning, match="from stationary"):
+        penalty_path(X, y, penalties.L1Penalty(0.01), max_iter=1)
