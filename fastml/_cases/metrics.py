@@ -272,16 +272,19 @@ def odd_branches():
 
     yield "silhouettes, Dunn index", silhouettes
 
-    def predictions():
+    def predictions(dtype):
         rows = predicted_numbers(9000)
-        metrics.r2_score(rows.X, rows.p)  # several chunks
+        metrics.r2_score(rows.X.astype(dtype), rows.p.astype(dtype))  # several chunks
         data = scored_rows(40)
-        metrics.roc_curve(data.X, data.scores)
+        metrics.roc_curve(data.X, data.scores.astype(dtype))
+        metrics.log_loss(data.X, np.full(40, 0.5, dtype))
         data = scored_rows(20_000)
-        metrics.roc_auc_score(data.X, data.scores)  # enough to be sorted by digits
-        metrics.log_loss(labels, np.full((labels.shape[0], 3), 1 / 3))
+        metrics.roc_auc_score(data.X, data.scores.astype(dtype))  # enough to be sorted by digits
+        metrics.log_loss(labels, np.full((labels.shape[0], 3), 1 / 3, dtype))
 
-    yield "residuals in chunks, curves, log-loss of several classes", predictions
+    for dtype in (np.float32, np.float64):
+        name = f"residuals in chunks, curves, log-loss of several classes, {dtype.__name__}"
+        yield name, partial(predictions, dtype)
 
     def resamples():
         y, f = np.arange(20) % 2, np.arange(20) % 3 % 2

@@ -98,8 +98,8 @@ from fastml.metrics._regression._explained import (
     residual_sum_of_squares,
     total_sum_of_squares,
 )
-from fastml.metrics._report import MetricReport, report
-from fastml.metrics._running import RunningReport
+from fastml.metrics._report._report import MetricReport, report
+from fastml.metrics._report._running import RunningReport
 from fastml.metrics._scorers import (
     check_scoring,
     get_scorer,

@@ -1,5 +1,7 @@
 """Metrics of regression: scikit-learn's values for any input, and those that it has not."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import sklearn.metrics
@@ -43,6 +45,19 @@ def test_one_output(name, n):
     if name != "max_error":
         weights = RNG.random(n)
         np.testing.assert_allclose(*both(name, y, p, sample_weight=weights), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["r2_score", "mean_absolute_error", "root_mean_squared_error"])
+def test_float32_is_summed_in_float64_without_a_copy(name):
+    y, p = (each.astype(np.float32) + np.float32(1e3) for each in targets(name, 200_000))
+    metric = getattr(metrics, name)
+    exact = getattr(sklearn.metrics, name)(y.astype(float), p.astype(float))
+    assert metric(y, p) == pytest.approx(exact, rel=1e-10)
+    tracemalloc.start()
+    metric(y, p)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < y.nbytes / 2
 
 
 @pytest.mark.parametrize("name", sorted({*ANY_SIGN, *POSITIVE} - ONE_OUTPUT))

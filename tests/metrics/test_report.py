@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fastml import metrics
-from fastml.metrics._report import CLASS_KEYS, CLASSIFICATION_KEYS, REGRESSION_KEYS
+from fastml.metrics._report._measures import CLASS_KEYS, CLASSIFICATION_KEYS, REGRESSION_KEYS
 
 RNG = np.random.default_rng(0)
 
@@ -179,3 +179,72 @@ def test_blocks_that_are_refused():
     with pytest.raises(ValueError, match="task must be one of"):
         metrics.RunningReport("clustering")
     assert running.merge(metrics.RunningReport("classification")).compute().values["n_samples"] == 2
+
+
+def test_intervals_are_those_of_the_bootstrap():
+    """The same seed draws the same rows for every measure, here and in `bootstrap_metric`."""
+    told = {"confidence_level": 0.9, "n_resamples": 60, "random_state": 3}
+    rng = np.random.default_rng(5)
+    n = 70
+    weights, groups = rng.random(n), rng.integers(0, 20, n)
+    y = rng.normal(size=n) + 3.0
+    p = y + 0.4 * rng.normal(size=n)
+    labels = rng.integers(0, 2, n)
+    score = 1 / (1 + np.exp(-(labels + rng.normal(size=n))))
+    three = rng.integers(0, 3, n)
+    shares = rng.dirichlet(np.ones(3), n)
+    functions = {
+        "median_absolute_error": metrics.median_absolute_error,
+        "relative_absolute_error": metrics.relative_absolute_error,
+        "brier_score": metrics.brier_score_loss,
+    }
+    tasks = (
+        (y, p, None, ("r2", "mean_absolute_error", "root_mean_squared_error",
+                      "explained_variance", "mean_absolute_percentage_error",
+                      "median_absolute_error", "relative_absolute_error")),
+        (labels, None, score, ("roc_auc", "average_precision", "log_loss", "brier_score")),
+        (three, None, shares, ("roc_auc", "average_precision", "log_loss", "brier_score")),
+        (labels, (score > 0.4).astype(int), None,
+         ("accuracy", "f1", "precision", "recall", "balanced_accuracy", "matthews_corrcoef")),
+    )  # fmt: skip
+    for truth, predicted, scores, names in tasks:
+        for more in ({}, {"groups": groups}, {"sample_weight": weights}):
+            found = metrics.report(truth, predicted, y_score=scores, **told, **more)
+            assert tuple(found.intervals) == tuple(found.values)
+            given = predicted if scores is None else scores
+            for name in names:
+                metric = functions.get(name, name)
+                expected = metrics.bootstrap_metric(
+                    metric, truth, given, 60, confidence_level=0.9, random_state=3, **more
+                )
+                bounds = found.intervals[name]
+                assert bounds == pytest.approx((expected.low, expected.high), rel=1e-9), name
+                assert found.values[name] == pytest.approx(expected.estimate, rel=1e-12), name
+
+
+def test_intervals_have_a_fixed_schema_and_are_shown():
+    y, p = np.arange(9.0) ** 1.5, np.arange(9.0)
+    found = metrics.report(y, p, confidence_level=0.95, random_state=0, n_resamples=50)
+    assert all(np.isnan(found.intervals[key]).all() for key in ("n_samples", "max_error"))
+    low, high = found.intervals["mean_error"]
+    assert low < found.values["mean_error"] < high < 0
+    assert f"[{low:.6g}, {high:.6g}]" in str(found)
+    assert found.to_dict()["intervals"]["mean_error"] == [low, high]
+    assert metrics.report(y, p).to_dict()["intervals"] == {}
+    words = metrics.report(["a", "a", "b"], ["a", "b", "b"], confidence_level=0.5, random_state=0)
+    assert set(words.intervals) == set(CLASSIFICATION_KEYS)
+    assert np.isnan(words.intervals["roc_auc"]).all()
+    for wrong in (0.0, 1.0, "x"):
+        with pytest.raises(ValueError, match="confidence_level"):
+            metrics.report(y, p, confidence_level=wrong)
+
+
+@pytest.mark.parametrize("pos_label", [None, "a", "b"])
+def test_two_columns_of_probabilities_are_those_of_the_positive_label(pos_label):
+    y = np.array(["a", "b", "b", "a", "b", "a", "a"])
+    p = RNG.random(7)
+    of_positive = 1 - p if pos_label == "a" else p
+    one = metrics.report(y, y_score=of_positive, pos_label=pos_label)
+    two = metrics.report(y, y_score=np.column_stack([1 - p, p]), pos_label=pos_label)
+    for key in ("roc_auc", "average_precision", "log_loss", "brier_score", "precision"):
+        assert two.values[key] == pytest.approx(one.values[key], rel=1e-12), key

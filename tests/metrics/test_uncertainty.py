@@ -28,7 +28,16 @@ def of_three(metric, **options):
     return lambda y, f: metric(y, f, average="macro", zero_division=0.0, **options)
 
 
+def of_shares(**options):
+    return lambda y, f: theirs.roc_auc_score(y, f, **options)
+
+
 NAMED = {
+    "roc_auc_ovr": (of_shares(multi_class="ovr"), THREE, SHARES),
+    "roc_auc_ovr_weighted": (of_shares(multi_class="ovr", average="weighted"), THREE, SHARES),
+    "roc_auc_ovo": (of_shares(multi_class="ovo"), THREE, SHARES),
+    "roc_auc_ovo_weighted": (of_shares(multi_class="ovo", average="weighted"), THREE, SHARES),
+    "average_precision_score": (theirs.average_precision_score, THREE, SHARES),
     "roc_auc": (theirs.roc_auc_score, Y, SCORE),
     "average_precision": (theirs.average_precision_score, Y, SCORE),
     "accuracy": (theirs.accuracy_score, THREE, GUESS),
@@ -44,6 +53,7 @@ NAMED = {
     "cohen_kappa": (theirs.cohen_kappa_score, THREE, GUESS),
     "log_loss": (theirs.log_loss, THREE, SHARES),
     "brier_score": (theirs.brier_score_loss, Y, SHARE),
+    "brier_score_loss": (theirs.brier_score_loss, THREE, SHARES),
     "mean_squared_error": (theirs.mean_squared_error, TARGET, FIT),
     "root_mean_squared_error": (theirs.root_mean_squared_error, TARGET, FIT),
     "mean_absolute_error": (theirs.mean_absolute_error, TARGET, FIT),
@@ -112,7 +122,32 @@ def test_weights(name):
     assert found.interval("bca") == pytest.approx(expected.interval("bca"), rel=1e-8)
 
 
-@pytest.mark.parametrize("name", ["roc_auc", "average_precision", "f1_macro", "mae"])
+def test_areas_of_several_classes():
+    """Means over classes by name; a class that no row of a resample has is told of."""
+    by_name = bootstrap_metric("roc_auc", THREE, SHARES, 20, random_state=0)
+    against_rest = bootstrap_metric("roc_auc_ovr", THREE, SHARES, 20, random_state=0)
+    np.testing.assert_array_equal(by_name.distribution, against_rest.distribution)
+    weights = RNG.random(N)
+    found = bootstrap_metric(
+        "roc_auc_ovr_weighted", THREE, SHARES, 20, sample_weight=weights, random_state=1
+    )
+
+    def in_loop(a, b, sample_weight):
+        told = {"multi_class": "ovr", "average": "weighted", "sample_weight": sample_weight}
+        return theirs.roc_auc_score(a, b, **told)
+
+    expected = bootstrap_metric(in_loop, THREE, SHARES, 20, sample_weight=weights, random_state=1)
+    np.testing.assert_allclose(found.distribution, expected.distribution, rtol=1e-11)
+    rare = np.where(np.arange(N) == 0, 2, Y)
+    with pytest.warns(UserWarning, match="a class is missing"):
+        found = bootstrap_metric("roc_auc_ovo", rare, SHARES, 40, random_state=0)
+    assert 0 < found.n_undefined < 40
+    assert np.isfinite(found.distribution).all()
+
+
+@pytest.mark.parametrize(
+    "name", ["roc_auc", "average_precision", "f1_macro", "mae", "roc_auc_ovo_weighted"]
+)
 def test_groups_are_drawn_whole(name):
     _, y, f = NAMED[{"mae": "mean_absolute_error"}.get(name, name)]
     groups = np.arange(N) // 4

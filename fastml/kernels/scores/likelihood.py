@@ -2,7 +2,10 @@
 
 A logarithm per LIKELIHOOD_ROWS rows: probabilities are clipped at 2^-52 or above, so the product of
 16 of them is no smaller than 2^-832, and has 16 roundings where a sum of logarithms has as many.
+Probabilities of float32 are read as they are and reckoned with in float64.
 """
+
+import numpy as np
 
 from fastml._jit import kernel
 from fastml.kernels.numeric.exp import log64
@@ -27,14 +30,14 @@ def binary_log_likelihood(codes, p, least):
     Probabilities are clipped at ``least`` and 1 - ``least``.
     """
     total = 0.0
-    lowest = p[0]
-    highest = p[0]
+    lowest = np.float64(p[0])
+    highest = lowest
     p_sum = 0.0
     n = p.shape[0]
     for start in range(0, n, LIKELIHOOD_ROWS):
         product = 1.0
         for i in range(start, min(start + LIKELIHOOD_ROWS, n)):
-            value = p[i]
+            value = np.float64(p[i])
             if value < lowest:
                 lowest = value
             if value > highest:
@@ -52,8 +55,8 @@ def log_likelihood(codes, p, least, slack):
     Probabilities are clipped at ``least`` and 1 - ``least``; sums may differ from 1 by ``slack``.
     """
     total = 0.0
-    lowest = p[0, 0]
-    highest = p[0, 0]
+    lowest = np.float64(p[0, 0])
+    highest = lowest
     p_sum = 0.0
     n_off = 0
     n, k = p.shape
@@ -62,7 +65,7 @@ def log_likelihood(codes, p, least, slack):
         for i in range(start, min(start + LIKELIHOOD_ROWS, n)):
             row_sum = 0.0
             for j in range(k):
-                value = p[i, j]
+                value = np.float64(p[i, j])
                 if value < lowest:
                     lowest = value
                 if value > highest:
@@ -71,6 +74,6 @@ def log_likelihood(codes, p, least, slack):
             p_sum += row_sum
             if abs(row_sum - 1.0) > slack:
                 n_off += 1
-            product *= _clipped(p[i, codes[i]], least)
+            product *= _clipped(np.float64(p[i, codes[i]]), least)
         total += log64(product)
     return total, lowest, highest, p_sum, n_off

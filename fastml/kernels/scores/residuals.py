@@ -2,8 +2,11 @@
 
 Each chunk of RESIDUAL_ROWS rows stays in cache while it is read twice: once for sums and means,
 once for squares about these means. A constant has no spread at all.
-Chunks are merged as by Chan, Golub and LeVeque (1983).
+Chunks are merged as by Chan, Golub and LeVeque (1983). Rows of float32 are read as they are and
+summed in float64.
 """
+
+import numpy as np
 
 from fastml._jit import kernel, parallel_kernel, prange
 
@@ -21,17 +24,18 @@ ROUNDING = 1e-30
 @kernel(fast_math=True)
 def _first_sums(y_true, y_pred):
     """Return sum |d|, sum d², sum d, and the sum of y less the first one."""
-    first = y_true[0]
+    first = np.float64(y_true[0])
     absolute = 0.0
     square = 0.0
     residual = 0.0
     value = 0.0
     for i in range(y_true.shape[0]):
-        d = y_true[i] - y_pred[i]
+        y = np.float64(y_true[i])
+        d = y - y_pred[i]
         absolute += abs(d)
         square += d * d
         residual += d
-        value += y_true[i] - first
+        value += y - first
     return absolute, square, residual, value
 
 
@@ -41,8 +45,9 @@ def _spreads(y_true, y_pred, mean_residual, mean_true):
     of_residuals = 0.0
     of_true = 0.0
     for i in range(y_true.shape[0]):
-        a = y_true[i] - y_pred[i] - mean_residual
-        b = y_true[i] - mean_true
+        y = np.float64(y_true[i])
+        a = y - y_pred[i] - mean_residual
+        b = y - mean_true
         of_residuals += a * a
         of_true += b * b
     return of_residuals, of_true
@@ -53,8 +58,9 @@ def _is_constant(y_true, y_pred):
     """Return whether all d, and whether all y, are equal."""
     residuals = True
     values = True
+    first = np.float64(y_true[0]) - y_pred[0]
     for i in range(1, y_true.shape[0]):
-        residuals = residuals and y_true[i] - y_pred[i] == y_true[0] - y_pred[0]
+        residuals = residuals and np.float64(y_true[i]) - y_pred[i] == first
         values = values and y_true[i] == y_true[0]
     return residuals, values
 
@@ -69,15 +75,15 @@ def _residual_chunk(c, y_true, y_pred, partials):
     p = y_pred[start:stop]
     absolute, square, residual, value = _first_sums(y, p)
     mean_residual = residual / n
-    mean_true = y[0] + value / n
+    mean_true = np.float64(y[0]) + value / n
     of_residuals, of_true = _spreads(y, p, mean_residual, mean_true)
     no_residual_spread = of_residuals <= n * ROUNDING * mean_residual * mean_residual
     if no_residual_spread or of_true <= n * ROUNDING * mean_true * mean_true:
         same_residuals, same_true = _is_constant(y, p)
         if same_residuals:
-            mean_residual, of_residuals = y[0] - p[0], 0.0
+            mean_residual, of_residuals = np.float64(y[0]) - p[0], 0.0
         if same_true:
-            mean_true, of_true = y[0], 0.0
+            mean_true, of_true = np.float64(y[0]), 0.0
     row = partials[c]
     row[N_ABSOLUTE] = absolute
     row[N_SQUARE] = square

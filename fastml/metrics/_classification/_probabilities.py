@@ -212,7 +212,7 @@ def _sum_of_logs(y_true, y_proba: NDArray) -> float | None:
     if encoded.labels.shape[0] != n_columns:
         return None
     least = float(np.finfo(y_proba.dtype).eps)
-    p, codes = kernel_view(y_proba, dtype=np.float64), kernel_view(encoded.codes, dtype=np.intp)
+    p, codes = kernel_view(y_proba), kernel_view(encoded.codes, dtype=np.intp)
     if p.ndim == 1:
         total, lowest, highest, p_sum = binary_log_likelihood(codes, p, least)
         n_off = 0

@@ -118,7 +118,7 @@ def are_sortable(y_score: NDArray) -> bool:
 
 def sort_scores(is_positive: NDArray, y_score: NDArray) -> Sorted:
     """Positives and negatives apart; two threads for many rows."""
-    scores = kernel_view(y_score, dtype=np.float64)
+    scores = kernel_view(y_score, None if y_score.dtype == np.float32 else np.float64)
     split = np.empty(scores.shape[0])
     n_positives = split_scores(kernel_view(is_positive), scores, split)
     found = Sorted(split[:n_positives], split[n_positives:])

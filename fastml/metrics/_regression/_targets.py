@@ -169,11 +169,12 @@ class PairMoments(NamedTuple):
 def moments(
     y_true, y_pred, sample_weight=None, multioutput="uniform_average"
 ) -> tuple[Targets, PairMoments]:
-    """The checked targets and their moments; plain float64 arrays are read but once."""
+    """The checked targets and their moments; plain arrays of floats are read but once."""
     plain = (
         sample_weight is None
         and is_plain(y_true, y_pred)
-        and y_true.dtype == y_pred.dtype == np.float64
+        and y_true.dtype == y_pred.dtype
+        and y_true.dtype.char in "df"
         and isinstance(multioutput, str)
         and multioutput in _ALLOWED
     )

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastml._sklearn import Interval, StrOptions, validate_params
-from fastml._validation import check_choice, kernel_view
-from fastml.kernels.scores.resample import Draws
-from fastml.metrics._uncertainty._measures import BY_FUNCTION, MEASURES, Loop, Truth, canonical
+from fastml._validation import check_choice
+from fastml.metrics._uncertainty._gather import Loop, Truth, draws_of
+from fastml.metrics._uncertainty._measures import BY_FUNCTION, MEASURES, canonical
 
 METHODS = ("percentile", "basic", "bca")
 ALTERNATIVES = ("two-sided", "greater", "less")
@@ -171,7 +171,9 @@ def bootstrap_metric(
     Parameters
     ----------
     metric : str or callable
-        A name ("roc_auc", "average_precision", "accuracy", "balanced_accuracy", "f1", "f1_macro",
+        A name ("roc_auc", "average_precision": with a column of scores for each of several classes
+        the mean of each class against the rest; "roc_auc_ovr", "roc_auc_ovo", "_weighted" behind
+        them; "accuracy", "balanced_accuracy", "f1", "f1_macro",
         "precision", "recall", "jaccard", "matthews_corrcoef", "cohen_kappa", "log_loss",
         "brier_score", "mean_squared_error", "root_mean_squared_error", "mean_absolute_error",
         "mean_absolute_percentage_error", "r2", "explained_variance"; "neg_" before a loss changes
@@ -223,7 +225,7 @@ def bootstrap_metric(
     (0.75, True)
     """
     truth = _checked(y_true, y_pred, sample_weight, pos_label)
-    draws, strata = _draws(truth.y_true, stratify, groups, random_state)
+    draws, strata = draws_of(truth.y_true, stratify, groups, random_state)
     plan, name, sign = _plan(metric, truth, sample_weight is not None)
     finish = partial(
         _summary, draws=draws, strata=strata, method=method, confidence_level=confidence_level
@@ -277,36 +279,6 @@ def _plan(metric, truth: Truth, weighted: bool):
         if isinstance(metric, str) or known != "roc_auc" or np.ndim(truth.y_pred) == 1:
             return MEASURES[known](truth), name, sign
     return Loop(truth, metric, weighted=weighted), name, 1.0
-
-
-def _draws(y_true: NDArray, stratify, groups, random_state) -> tuple[Draws, NDArray]:
-    """What is drawn from, and the stratum of every unit in its place."""
-    from sklearn.utils import check_random_state
-    from sklearn.utils.validation import check_consistent_length
-
-    n = len(y_true)
-    unit_codes, n_units = np.arange(n), n
-    if groups is not None:
-        groups = np.asarray(groups)
-        check_consistent_length(y_true, groups)
-        names, unit_codes = np.unique(groups, return_inverse=True)
-        n_units = len(names)
-    strata = np.zeros(n_units, np.intp)
-    if stratify is not False:
-        by = y_true if stratify is True else np.asarray(stratify)
-        check_consistent_length(y_true, by)
-        _, of_rows = np.unique(by, return_inverse=True)
-        strata[unit_codes] = of_rows
-        if (strata[unit_codes] != of_rows).any():
-            raise ValueError("stratify: a group has rows of more than one stratum")
-    order = np.argsort(strata, kind="stable")
-    place = np.empty(n_units, np.int32)
-    place[order] = np.arange(n_units)
-    ends = np.cumsum(np.bincount(strata))
-    generator = check_random_state(random_state)
-    seed = np.uint64(generator.randint(0, 2**63 - 1, dtype=np.int64))
-    starts = kernel_view(np.concatenate([[0], ends]), np.intp)
-    return Draws(seed, starts, kernel_view(place[unit_codes], np.int32)), strata[order]
 
 
 def _left_out(plans, unit, n_units) -> NDArray:

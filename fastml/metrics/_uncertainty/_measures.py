@@ -1,4 +1,4 @@
-"""Named metrics as what a kernel gathers from a resample, and a formula of that.
+"""Named metrics as what is gathered from a resample, and a formula of that.
 
 Means and R² need weighted sums of columns, everything that a confusion matrix says its cells, areas
 under curves one pass over the rows by falling score.
@@ -8,237 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fastml._threads import chunk_rows, effective_n_threads
-from fastml._validation import kernel_view
-from fastml.kernels.scores.resample import (
-    Draws,
-    Ranking,
-    area_of_ranking,
-    areas_of_resamples,
-    cells_of_resamples,
-    draw_counts,
-    sums_of_resamples,
+from fastml.metrics._uncertainty._areas import (
+    Areas,
+    MeanOfAreas,
+    areas_of_classes,
+    one_or_several_areas,
+    scores_of_positive,
+    two_classes,
 )
-
-COST_OF_ROW = 8.0
-"""Multiply-adds that a row of a resample is worth."""
-
-UNITS_AT_ONCE = 4096
-
-
-class Truth(NamedTuple):
-    """Targets and predictions as they were given, checked for their lengths."""
-
-    y_true: NDArray
-    y_pred: NDArray
-    weights: NDArray
-    pos_label: object
-
-
-def _run(kernel, draws: Draws, arguments: tuple, out: NDArray, n_jobs) -> NDArray:
-    """Every resample's numbers; chunks by the size of the data alone."""
-    n_rows = len(draws.unit)
-    per_chunk = chunk_rows(len(out), COST_OF_ROW * n_rows)
-    work = COST_OF_ROW * n_rows * len(out)
-    kernel(draws, *arguments, per_chunk, out, n_threads=effective_n_threads(n_jobs, work))
-    return out
-
-
-class Sums:
-    """A function of sums over the rows."""
-
-    def __init__(self, values: NDArray, finish: Callable[[NDArray], NDArray]):
-        self.values, self.finish = kernel_view(values, np.float64), finish
-
-    def estimate(self) -> float:
-        return float(self.finish(self.values.sum(axis=0)[None])[0])
-
-    def resampled(self, draws: Draws, n_resamples: int, n_jobs) -> NDArray:
-        out = np.empty((n_resamples, self.values.shape[1]))
-        return self.finish(_run(sums_of_resamples, draws, (self.values,), out, n_jobs))
-
-    def without_units(self, unit: NDArray, n_units: int) -> NDArray:
-        each = [np.bincount(unit, column, n_units) for column in self.values.T]
-        return self.finish(self.values.sum(axis=0) - np.column_stack(each))
-
-
-class Cells:
-    """A function of the weights of cells."""
-
-    def __init__(self, cells, weights, n_cells: int, finish: Callable[[NDArray], NDArray]):
-        self.cells, self.weights = kernel_view(cells, np.intp), kernel_view(weights, np.float64)
-        self.n_cells, self.finish = n_cells, finish
-
-    def _whole(self) -> NDArray:
-        return np.bincount(self.cells, self.weights, self.n_cells)
-
-    def estimate(self) -> float:
-        return float(self.finish(self._whole()[None])[0])
-
-    def resampled(self, draws: Draws, n_resamples: int, n_jobs) -> NDArray:
-        out = np.empty((n_resamples, self.n_cells))
-        return self.finish(_run(cells_of_resamples, draws, (self.cells, self.weights), out, n_jobs))
-
-    def without_units(self, unit: NDArray, n_units: int) -> NDArray:
-        order = np.argsort(unit, kind="stable")
-        ends = np.searchsorted(unit[order], np.arange(n_units + 1))
-        whole, found = self._whole(), []
-        for first in range(0, n_units, UNITS_AT_ONCE):
-            last = min(first + UNITS_AT_ONCE, n_units)
-            rows = order[ends[first] : ends[last]]
-            places = (unit[rows] - first) * self.n_cells + self.cells[rows]
-            each = np.bincount(places, self.weights[rows], (last - first) * self.n_cells)
-            found.append(self.finish(whole - each.reshape(last - first, self.n_cells)))
-        return np.concatenate(found)
-
-
-class Areas:
-    """The area under the ROC curve, or the average precision."""
-
-    def __init__(self, truth: Truth, *, precision: bool):
-        codes, _ = _two_classes(truth)
-        scores = _scores_of_positive(truth)
-        order = np.argsort(-scores, kind="stable")
-        sorted_scores = scores[order]
-        weights, positive = truth.weights[order], codes[order] == 1
-        last = np.ones(len(order), bool)
-        last[:-1] = sorted_scores[1:] != sorted_scores[:-1]
-        self.order, self.precision, self.last = order, precision, last
-        self.positive = np.where(positive, weights, 0.0)
-        self.negative = np.where(positive, 0.0, weights)
-        self.even = bool((weights == weights[:1]).all())
-
-    def _ranking(self, unit: NDArray) -> Ranking:
-        arrays = (unit[self.order].astype(np.int32), self.positive, self.negative, self.last)
-        return Ranking(*map(kernel_view, arrays))
-
-    def estimate(self) -> float:
-        rows = np.arange(len(self.order), dtype=np.int32)
-        counts = np.ones(len(rows), np.int32)
-        return float(area_of_ranking(self._ranking(rows), counts, self.precision))
-
-    def resampled(self, draws: Draws, n_resamples: int, n_jobs) -> NDArray:
-        out = np.empty(n_resamples)
-        arguments = (self._ranking(draws.unit), self.precision)
-        return _run(areas_of_resamples, draws, arguments, out, n_jobs)
-
-    def without_units(self, unit: NDArray, n_units: int) -> NDArray:
-        alone = n_units == len(self.order)
-        if alone and (self.even or not self.precision):
-            found = np.empty(n_units)
-            found[unit[self.order]] = self._without_precision() if self.precision else self._area()
-            return found
-        ranking, counts = self._ranking(unit), np.ones(n_units, np.int32)
-        found = np.empty(n_units)
-        for u in range(n_units):
-            counts[u] = 0
-            found[u] = area_of_ranking(ranking, counts, self.precision)
-            counts[u] = 1
-        return found
-
-    def _groups(self):
-        """Weights of the classes in every group of ties, and the group of every row."""
-        starts = np.concatenate([[0], np.flatnonzero(self.last)[:-1] + 1])
-        group = np.concatenate([[0], np.cumsum(self.last)[:-1]])
-        return np.add.reduceat(self.positive, starts), np.add.reduceat(self.negative, starts), group
-
-    def _area(self) -> NDArray:
-        """The area without each row in turn: it takes its pairs away."""
-        positive, negative, group = self._groups()
-        above = np.cumsum(positive) - 0.5 * positive
-        below = negative.sum() - np.cumsum(negative) + 0.5 * negative
-        pairs = float(negative @ above)
-        lost = self.positive * below[group] + self.negative * above[group]
-        left = (positive.sum() - self.positive) * (negative.sum() - self.negative)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(left > 0.0, (pairs - lost) / left, np.nan)
-
-    def _without_precision(self) -> NDArray:
-        """Average precision without each row of equal weight: only precisions below it change."""
-        positive, negative, group = self._groups()
-        above, whole = np.cumsum(positive), np.cumsum(positive + negative)
-        w = float(self.positive[0] + self.negative[0])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            before = positive * above / whole
-            hit = np.where(whole > w, (above - w) / (whole - w), 0.0)
-            miss = np.where(whole > w, above / (whole - w), 0.0)
-        earlier = np.cumsum(before) - before
-
-        def later(terms):
-            return terms[::-1].cumsum()[::-1] - terms
-
-        total = above[-1]
-        of_hit = earlier + (positive - w) * hit + later(positive * hit)
-        of_miss = earlier + positive * miss + later(positive * miss)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            of_hit = np.where(total > w, of_hit / (total - w), np.nan)
-        return np.where(self.positive > 0.0, of_hit[group], of_miss[group] / total)
-
-
-class Loop:
-    """Any function of targets and predictions, called for each resample."""
-
-    def __init__(self, truth: Truth, metric: Callable, *, weighted: bool):
-        self.truth, self.metric, self.weighted = truth, metric, weighted
-
-    def _call(self, rows) -> float:
-        given = {"sample_weight": self.truth.weights[rows]} if self.weighted else {}
-        return float(self.metric(self.truth.y_true[rows], self.truth.y_pred[rows], **given))
-
-    def estimate(self) -> float:
-        return self._call(slice(None))
-
-    def resampled(self, draws: Draws, n_resamples: int, n_jobs) -> NDArray:
-        counts = np.empty(int(draws.starts[-1]), np.int32)
-        found, rows = np.empty(n_resamples), np.arange(len(draws.unit))
-        for b in range(n_resamples):
-            draw_counts(draws.seed, draws.starts, b, counts)
-            found[b] = self._call(np.repeat(rows, counts[draws.unit]))
-        return found
-
-    def without_units(self, unit: NDArray, n_units: int) -> NDArray:
-        return np.array([self._call(np.flatnonzero(unit != u)) for u in range(n_units)])
-
-
-# ---------------------------------------------------------------------------- input of metrics
-
-
-def _two_classes(truth: Truth) -> tuple[NDArray, NDArray]:
-    """0 or 1 for every row, and the two classes, the positive one last."""
-    classes, codes = np.unique(truth.y_true, return_inverse=True)
-    if len(classes) > 2:
-        raise ValueError(
-            f"this metric is of two classes, y_true has {len(classes)}; hand over a function of "
-            "y_true and y_pred instead of a name"
-        )
-    if truth.pos_label is None:
-        ours = classes[-1] if len(classes) == 2 or classes[-1] == 1 else None
-    else:
-        ours = truth.pos_label
-        if len(classes) == 2 and ours not in classes:
-            raise ValueError(f"pos_label={ours!r} is not a class of y_true: {list(classes)}")
-    codes = np.zeros(len(codes), np.intp) if ours is None else (truth.y_true == ours).astype(int)
-    return codes, classes
-
-
-def _scores_of_positive(truth: Truth) -> NDArray:
-    scores = np.asarray(truth.y_pred, dtype=np.float64)
-    if scores.ndim == 2 and scores.shape[1] in (1, 2):
-        scores = scores[:, -1]
-    if scores.ndim != 1:
-        raise ValueError(f"y_pred must be scores of the positive class, got shape {scores.shape}")
-    return _finite(scores, "y_pred")
-
-
-def _finite(values: NDArray, name: str) -> NDArray:
-    if not np.isfinite(values).all():
-        raise ValueError(f"{name} must be finite, it has NaN or infinity")
-    return values
+from fastml.metrics._uncertainty._gather import Cells, Sums, Truth, refuse_infinite
 
 
 def _numbers(truth: Truth) -> tuple[NDArray, NDArray, NDArray]:
@@ -249,7 +31,7 @@ def _numbers(truth: Truth) -> tuple[NDArray, NDArray, NDArray]:
             values = values[:, 0]
         if values.ndim != 1:
             raise ValueError(f"{name} must have one dimension, got shape {values.shape}")
-        found.append(_finite(values, name))
+        found.append(refuse_infinite(values, name))
     return found[0], found[1], truth.weights
 
 
@@ -290,31 +72,49 @@ def _percentage(truth: Truth) -> NDArray:
     return np.abs(y - f) / np.maximum(np.abs(y), np.finfo(np.float64).eps)
 
 
-def _log_loss(truth: Truth) -> NDArray:
+def _probabilities(truth: Truth) -> tuple[NDArray, NDArray]:
+    """Codes of the labels, and probabilities of code 1 or of all codes."""
     classes, codes = np.unique(truth.y_true, return_inverse=True)
     p = np.asarray(truth.y_pred)
     p = p if p.dtype in (np.float32, np.float64) else p.astype(np.float64)
-    if p.ndim == 1:
-        p = np.column_stack([1 - p, p])
-    if p.ndim != 2 or p.shape[1] != len(classes):
+    if p.ndim not in (1, 2) or (2 if p.ndim == 1 else p.shape[1]) != len(classes):
         raise ValueError(
             f"y_pred must have a probability for each of the {len(classes)} classes of y_true, "
             f"got shape {np.shape(truth.y_pred)}"
         )
-    _finite(p, "y_pred")
+    return codes, _shares_only(p)
+
+
+def _shares_only(p: NDArray) -> NDArray:
+    refuse_infinite(p, "y_pred")
     if (p < 0).any() or (p > 1).any():
         raise ValueError("y_pred must hold probabilities from 0 to 1")
+    return p
+
+
+def log_losses(codes: NDArray, p: NDArray) -> NDArray:
+    """Of each row; ``p`` has the probability of code 1, or of all codes."""
+    p = np.column_stack([1 - p, p]) if p.ndim == 1 else p
     eps = np.finfo(p.dtype).eps
-    chosen = np.clip(p[np.arange(len(p)), codes], eps, 1 - eps)
-    return -np.log(chosen.astype(np.float64))
+    return -np.log(np.clip(p[np.arange(len(p)), codes], eps, 1 - eps).astype(np.float64))
+
+
+def squared_losses(codes: NDArray, p: NDArray) -> NDArray:
+    """Of each row: of the probability of code 1, or summed over all codes."""
+    if p.ndim == 1:
+        return (codes - p.astype(np.float64)) ** 2
+    return ((p - (codes[:, None] == np.arange(p.shape[1]))) ** 2).sum(axis=1)
+
+
+def _log_loss(truth: Truth) -> NDArray:
+    return log_losses(*_probabilities(truth))
 
 
 def _brier(truth: Truth) -> NDArray:
-    codes, _ = _two_classes(truth)
-    p = _scores_of_positive(truth)
-    if (p < 0).any() or (p > 1).any():
-        raise ValueError("y_pred must hold probabilities from 0 to 1")
-    return (codes - p) ** 2
+    if np.ndim(truth.y_pred) == 2 and np.shape(truth.y_pred)[1] > 2:
+        return squared_losses(*_probabilities(truth))
+    codes, _ = two_classes(truth)
+    return squared_losses(codes, _shares_only(scores_of_positive(truth)))
 
 
 def _wrong(truth: Truth) -> NDArray:
@@ -428,7 +228,7 @@ def _kappa(tables: NDArray) -> NDArray:
 
 # ---------------------------------------------------------------------------- names
 
-MEASURES: dict[str, Callable[[Truth], Sums | Cells | Areas]] = {
+MEASURES: dict[str, Callable[[Truth], Sums | Cells | Areas | MeanOfAreas]] = {
     "accuracy": _mean_of(_right),
     "zero_one_loss": _mean_of(_wrong),
     "log_loss": _mean_of(_log_loss),
@@ -439,8 +239,13 @@ MEASURES: dict[str, Callable[[Truth], Sums | Cells | Areas]] = {
     "mean_absolute_percentage_error": _mean_of(_percentage),
     "r2": partial(_variances, centred=False),
     "explained_variance": partial(_variances, centred=True),
-    "roc_auc": partial(Areas, precision=False),
-    "average_precision": partial(Areas, precision=True),
+    "roc_auc": partial(one_or_several_areas, precision=False),
+    "average_precision": partial(one_or_several_areas, precision=True),
+    **{
+        f"roc_auc_{way}{ending}": partial(areas_of_classes, pairs=pairs, weighted=bool(ending))
+        for way, pairs in (("ovr", False), ("ovo", True))
+        for ending in ("", "_weighted")
+    },
     "balanced_accuracy": _confusion(_balanced),
     "matthews_corrcoef": _confusion(_matthews),
     "cohen_kappa": _confusion(_kappa),

@@ -46,6 +46,18 @@ def test_the_least_probabilities_do_not_underflow():
 
 
 @pytest.mark.small
+@pytest.mark.parametrize("n", [1, 40])
+def test_float32_is_read_as_it_is_and_reckoned_with_in_float64(n):
+    rng = np.random.default_rng(n)
+    codes, p = rng.integers(2, size=n), rng.random((n, 2)).astype(np.float32)
+    exact = p.astype(np.float64)
+    for kernel, more in ((binary_log_likelihood, ()), (log_likelihood, (1e-3,))):
+        given = (p[:, 1].copy(), exact[:, 1].copy()) if more == () else (p, exact)
+        found = [kernel(read_only(codes), read_only(each), 1e-7, *more) for each in given]
+        assert found[0] == found[1]
+
+
+@pytest.mark.small
 def test_missing_numbers_show_in_the_sum():
     codes, p = np.zeros(5, dtype=np.int64), np.full(5, 0.5)
     p[2] = np.nan

@@ -27,17 +27,21 @@ def merged(y, p, n_threads=1):
 @pytest.mark.parametrize(
     "n", [1, 2, 3, 100, RESIDUAL_ROWS, RESIDUAL_ROWS + 1, 3 * RESIDUAL_ROWS - 5]
 )
-def test_residual_sums(n):
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_residual_sums(n, dtype):
     rng = np.random.default_rng(n)
-    y = rng.normal(100.0, 2.0, n)
-    p = y + rng.normal(size=n)
-    np.testing.assert_allclose(merged(y, p), naive_scores.residual_sums(y, p), rtol=1e-11)
+    y = rng.normal(100.0, 2.0, n).astype(dtype)
+    p = (y + rng.normal(size=n)).astype(dtype)
+    np.testing.assert_allclose(
+        merged(y, p), naive_scores.residual_sums(*map(np.float64, (y, p))), rtol=1e-11
+    )
 
 
 @pytest.mark.small
-def test_constants_have_no_spread():
-    y = np.full(RESIDUAL_ROWS + 10, 0.1)
-    out = merged(y, y - 0.3)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_constants_have_no_spread(dtype):
+    y = np.full(RESIDUAL_ROWS + 10, 0.1, dtype)
+    out = merged(y, y - dtype(0.3))
     assert out[N_SPREAD_RESIDUAL] == out[N_SPREAD_TRUE] == 0.0
 
 

@@ -53,9 +53,10 @@ def test_threshold_counts(scores):
 @pytest.mark.small
 @pytest.mark.parametrize("n", [0, 1, 2, 50])
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
-def test_split_scores(n, share):
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_split_scores(n, share, dtype):
     rng = np.random.default_rng(n)
-    scores, positive = rng.normal(size=n), rng.random(n) < share
+    scores, positive = rng.normal(size=n).astype(dtype), rng.random(n) < share
     split = np.empty(n)
     front = split_scores(read_only(positive), read_only(scores), split)
     assert front == positive.sum()

@@ -6,15 +6,8 @@ import numpy as np
 
 from fastml._validation import check_choice
 from fastml.metrics._regression._targets import PairMoments
-from fastml.metrics._report import (
-    Counted,
-    MetricReport,
-    Residuals,
-    counted_pairs,
-    label_report,
-    regression_report,
-    residuals_of,
-)
+from fastml.metrics._report._measures import Counted, Residuals, counted_pairs, residuals_of
+from fastml.metrics._report._report import MetricReport, label_report, regression_report
 
 
 class RunningReport:
