@@ -1,0 +1,1 @@
+"""Leading eigenvectors and singular vectors: blocks of rows, their scatter, solvers, signs."""

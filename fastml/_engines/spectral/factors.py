@@ -1,0 +1,198 @@
+"""Singular values and right singular vectors of rows, by whichever way suits their shape.
+
+Every solver returns `Factors` with vectors in rows, their signs by one rule.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastml._engines.spectral.blocks import chunks, on_threads
+from fastml._engines.spectral.lanczos import leading_eigenpairs
+from fastml._engines.spectral.operators import CentredRows
+from fastml._engines.spectral.signs import flipped
+
+LOST = 1e-8
+"""Eigenvalue of a covariance over the largest below which it has too few digits left."""
+
+DIRECT = 1 << 20
+"""Values of A up to which its singular values are found from A itself."""
+
+FEW = 300
+"""Rows of a symmetric matrix up to which all its eigenvectors cost less than a few of them."""
+
+
+class Factors(NamedTuple):
+    """Singular values, descending, and right vectors in rows."""
+
+    singular: NDArray
+    rows: NDArray
+    exact: bool = True  # whether the solver reached its tolerance
+
+
+def eigenvectors(C: NDArray, k: int | None = None, random_state=0) -> tuple[NDArray, NDArray]:
+    """The largest k (or all) eigenvalues of a symmetric matrix, descending; vectors in rows."""
+    d = len(C)
+    if k is not None and d > FEW and 8 * k < d:
+        found = leading_eigenpairs(
+            lambda V: C @ V, d, k, tol=1e-13, random_state=random_state,
+            most_products=d // 2 + 4 * k,
+        )  # fmt: skip
+        if found.converged:
+            return found.values, np.ascontiguousarray(found.vectors.T)
+    if k is not None and 0 < 4 * k < d:
+        from scipy.linalg import eigh
+
+        values, vectors = eigh(C, subset_by_index=(d - k, d - 1))
+    else:
+        values, vectors = np.linalg.eigh(C)
+    count = d if k is None else k
+    return values[::-1][:count], np.ascontiguousarray(vectors[:, ::-1][:, :count].T)
+
+
+def by_covariance(products: NDArray, k: int | None = None) -> Factors:
+    """From A'A."""
+    values, rows = eigenvectors(products, k)
+    return Factors(np.sqrt(np.maximum(values, 0.0)), flipped(rows))
+
+
+def by_singular_values(A: CentredRows) -> Factors:
+    """All, from A itself: tall ones are reduced to a triangle by QR of blocks first."""
+    n, d = A.shape
+    if n * d <= DIRECT or n < 2 * d:
+        matrix = A.dense()
+    else:
+        matrix = triangle(A)
+    _, singular, rows = _svd(matrix)
+    return Factors(singular, flipped(rows))
+
+
+def _svd(matrix: NDArray):
+    from scipy.linalg import LinAlgError, svd
+
+    try:
+        return svd(matrix, full_matrices=False, check_finite=False)
+    except LinAlgError:  # divide and conquer did not end
+        return svd(matrix, full_matrices=False, check_finite=False, lapack_driver="gesvd")
+
+
+def triangle(A: CentredRows) -> NDArray:
+    """R with R'R = A'A, without squaring A: QR of blocks, then of their triangles in order."""
+    n, d = A.shape
+    step = max(2048, 4 * d)
+
+    def of_chunk(starts):
+        found = None
+        for first in starts:
+            part = A.rows(slice(first, first + step))
+            part = part if found is None else np.vstack([found, part])
+            found = np.linalg.qr(part, mode="r")
+        return found
+
+    parts = on_threads(of_chunk, chunks(n, step), 2.0 * n * d * d, A.n_jobs)
+    found = parts[0]
+    for part in parts[1:]:
+        found = np.linalg.qr(np.vstack([found, part]), mode="r")
+    return found
+
+
+def leading(
+    A: CentredRows, k: int, *, tol=0.0, start=None, random_state=0, most_products=None, share=False
+) -> Factors:
+    """The k largest by block Lanczos on the smaller side of A.
+
+    ``start`` has vectors of that side in columns.
+    """
+    n, d = A.shape
+    apply = A.gram_product if d <= n else A.outer_product
+    found = leading_eigenpairs(
+        apply, min(n, d), k, tol=tol, start=start, random_state=random_state,
+        most_products=most_products, share=share,
+    )  # fmt: skip
+    return _finished(A, found.vectors, found.converged)
+
+
+def _finished(A: CentredRows, vectors: NDArray, exact: bool) -> Factors:
+    """The best singular vectors in the span of some of the smaller side: one more product."""
+    n, d = A.shape
+    if d <= n:
+        singular, right = _of_tall(A.product(vectors))
+        return Factors(singular, flipped(right @ vectors.T), exact)
+    left, R = np.linalg.qr(A.transposed(vectors))  # A'U = left R: rows of V are in its span
+    u, singular, _ = _svd(R)
+    return Factors(singular, flipped((left @ u).T), exact)
+
+
+def _of_tall(P: NDArray):
+    """Singular values and right vectors of a tall matrix of few columns."""
+    R = np.linalg.qr(P, mode="r") if len(P) > P.shape[1] else P
+    _, singular, right = _svd(R)
+    return singular, right
+
+
+def randomised(
+    A: CentredRows, k: int, *, n_oversamples=10, n_iter: int | str = "auto", random_state=None
+) -> Factors:
+    """From ``n_iter`` + 1 products of A'A with k + n_oversamples random vectors.
+
+    All products are kept (a block Krylov space), which holds the space that power iterations end
+    with: singular values are at least as large, for the same passes over A.
+    """
+    n, d = A.shape
+    small = min(n, d)
+    if n_iter == "auto":
+        n_iter = 7 if k < 0.1 * small else 4
+    size = min(k + n_oversamples, small)
+    start = random_state.normal(size=(small, size))
+    if small <= 2 * size:
+        found = by_singular_values(A)
+        return Factors(found.singular[:k], found.rows[:k])
+    return leading(
+        A, k, start=start, random_state=random_state, tol=1e-12,
+        most_products=(int(n_iter) + 1) * size,
+    )  # fmt: skip
+
+
+def by_power(C: NDArray, k: int, *, tol=0.0, most=10_000, random_state=None) -> Factors:
+    """One after the other: v ← C v / \\|C v\\| until v stays, then C ← C − λ v v'."""
+    C = np.array(C)
+    d = len(C)
+    limit = tol or 1e-10
+    values, rows = np.zeros(k), np.zeros((k, d))
+    exact = True
+    scale = max(np.abs(np.einsum("jj->j", C)).max(initial=0.0), np.finfo(np.float64).tiny)
+    for j in range(k):
+        v = random_state.normal(size=d)
+        v -= rows[:j].T @ (rows[:j] @ v)
+        v /= np.linalg.norm(v)
+        for _ in range(most):
+            new = C @ v
+            new -= rows[:j].T @ (rows[:j] @ new)
+            length = np.linalg.norm(new)
+            if length <= 1e-14 * scale:  # nothing varies in what is left
+                break
+            new /= length
+            moved = np.linalg.norm(new - v)
+            v = new
+            if moved <= limit:
+                break
+        else:
+            exact = False
+        values[j] = max(float(v @ (C @ v)), 0.0)
+        rows[j] = v
+        C -= values[j] * np.outer(v, v)
+    if not exact:
+        from sklearn.exceptions import ConvergenceWarning
+
+        warnings.warn(
+            f"power iterations did not converge in {most} steps: neighbouring variances are nearly "
+            "equal; increase tol or take another svd_solver",
+            ConvergenceWarning,
+            stacklevel=6,
+        )
+    order = np.argsort(-values, kind="stable")
+    return Factors(np.sqrt(values[order]), flipped(rows[order]), exact)

@@ -1,0 +1,171 @@
+"""A = diag(√w)(X − 1 mean'), dense or sparse, without ever being made."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from fastml._engines.rows import csr_rows
+from fastml._engines.spectral.blocks import block_rows, chunks, on_threads
+from fastml._threads import chunk_rows, effective_n_threads
+from fastml._validation import kernel_view
+from fastml.kernels.decomposition.sparse_block import sparse_times_block
+
+
+class SparseProducts:
+    """X B and X' B of a sparse X, every row of the result on one thread."""
+
+    def __init__(self, X, n_jobs=None):
+        self.shape, self.n_jobs = X.shape, n_jobs
+        X = X.astype(np.float64, copy=False)
+        self._by_row = csr_rows(X.tocsr())
+        self._by_column = csr_rows(X.tocsc())
+
+    def _product(self, rows, n_rows: int, B: NDArray) -> NDArray:
+        out = np.empty((n_rows, B.shape[1]))
+        if n_rows == 0:
+            return out
+        work = len(rows.data) * B.shape[1]
+        step = chunk_rows(n_rows, work / n_rows)
+        sparse_times_block(
+            rows, kernel_view(B, dtype=np.float64), step, out,
+            n_threads=effective_n_threads(self.n_jobs, work),
+        )  # fmt: skip
+        return out
+
+    def times(self, B: NDArray) -> NDArray:
+        return self._product(self._by_row, self.shape[0], B)
+
+    def transposed_times(self, B: NDArray) -> NDArray:
+        return self._product(self._by_column, self.shape[1], B)
+
+
+class CentredRows:
+    """A and its products with a few vectors; ``mean`` None leaves rows where they are."""
+
+    def __init__(self, X, mean: NDArray | None, weights: NDArray | None = None, n_jobs=None):
+        self.X, self.n_jobs = X, n_jobs
+        self.shape = X.shape
+        self.mean = mean
+        self.root = None if weights is None else np.sqrt(weights, dtype=np.float64)
+        self.sparse = SparseProducts(X, n_jobs) if sp.issparse(X) else None
+        self._step = block_rows(X.shape[1])
+
+    def rows(self, block: slice) -> NDArray:
+        """Rows of A, dense and float64; a view of X if nothing has to be done."""
+        part = self.X[block]
+        part = part.toarray() if sp.issparse(part) else part
+        if self.mean is not None:
+            part = part - self.mean
+        part = part.astype(np.float64, copy=False)
+        return part if self.root is None else part * self.root[block, None]
+
+    def _map(self, work, columns: int, passes: int = 1) -> list:
+        n, d = self.shape
+        return on_threads(work, chunks(n, self._step), float(passes * n) * d * columns, self.n_jobs)
+
+    def product(self, V: NDArray) -> NDArray:
+        """A V."""
+        if self.sparse is not None:
+            found = self.sparse.times(V)
+            if self.mean is not None:
+                found -= self.mean @ V
+            return found if self.root is None else found * self.root[:, None]
+        out = np.empty((self.shape[0], V.shape[1]))
+
+        def of_chunk(starts):
+            for first in starts:
+                rows = slice(first, first + self._step)
+                np.matmul(self.rows(rows), V, out=out[rows])
+
+        self._map(of_chunk, V.shape[1])
+        return out
+
+    def transposed(self, P: NDArray) -> NDArray:
+        """A' P."""
+        if self.sparse is not None:
+            P = P if self.root is None else P * self.root[:, None]
+            found = self.sparse.transposed_times(P)
+            return found if self.mean is None else found - np.outer(self.mean, P.sum(axis=0))
+
+        def of_chunk(starts):
+            total = np.zeros((self.shape[1], P.shape[1]))
+            for first in starts:
+                rows = slice(first, first + self._step)
+                total += self.rows(rows).T @ P[rows]
+            return total
+
+        return sum_in_order(self._map(of_chunk, P.shape[1]))
+
+    def gram_product(self, V: NDArray) -> NDArray:
+        """A' A V, in one pass over the rows."""
+        if self.sparse is not None:
+            return self.transposed(self.product(V))
+
+        def of_chunk(starts):
+            total = np.zeros(V.shape)
+            for first in starts:
+                part = self.rows(slice(first, first + self._step))
+                total += part.T @ (part @ V)
+            return total
+
+        return sum_in_order(self._map(of_chunk, V.shape[1], 2))
+
+    def outer_product(self, P: NDArray) -> NDArray:
+        """A A' P."""
+        return self.product(self.transposed(P))
+
+    def dense(self) -> NDArray:
+        """A itself."""
+        found = self.rows(slice(None))
+        return found.copy() if found is self.X or np.shares_memory(found, self.X) else found
+
+
+def sum_in_order(parts: list[NDArray]) -> NDArray:
+    found = parts[0]
+    for part in parts[1:]:
+        found += part
+    return found
+
+
+def projected(X, components: NDArray, mean: NDArray | None, scale=None, n_jobs=None) -> NDArray:
+    """(X − mean) components' / scale, of the type of X, block by block."""
+    dtype = np.float32 if X.dtype == np.float32 else np.float64
+    directions = components.astype(np.float64, copy=False).T
+    if scale is not None:
+        directions = directions / scale
+    offset = None if mean is None else mean.astype(np.float64, copy=False) @ directions
+    if sp.issparse(X):
+        out = _sparse_product(X, directions, n_jobs)
+        if offset is not None:
+            out -= offset
+        return out.astype(dtype, copy=False)
+    directions = np.ascontiguousarray(directions, dtype=dtype)
+    offset = None if offset is None else offset.astype(dtype)
+    out = np.empty((X.shape[0], directions.shape[1]), dtype=dtype)
+    step = block_rows(X.shape[1])
+
+    def of_chunk(starts):
+        for first in starts:
+            rows = slice(first, first + step)
+            here = out[rows]
+            np.matmul(X[rows], directions, out=here)
+            if offset is not None:
+                here -= offset
+
+    on_threads(of_chunk, chunks(X.shape[0], step), 1.0 * X.shape[0] * directions.size, n_jobs)
+    return out
+
+
+def _sparse_product(X, directions: NDArray, n_jobs) -> NDArray:
+    """X times dense columns, from its rows alone."""
+    rows = csr_rows(X.tocsr().astype(np.float64, copy=False))
+    out = np.empty((X.shape[0], directions.shape[1]))
+    work = len(rows.data) * directions.shape[1]
+    sparse_times_block(
+        rows, kernel_view(directions, dtype=np.float64),
+        chunk_rows(X.shape[0], work / max(X.shape[0], 1)), out,
+        n_threads=effective_n_threads(n_jobs, work),
+    )  # fmt: skip
+    return out

@@ -1,0 +1,1 @@
+"""Products of sparse rows with blocks of columns."""
