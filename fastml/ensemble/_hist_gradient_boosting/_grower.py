@@ -105,7 +105,9 @@ class BoostedTreeGrower:
         most_nodes = 2 * most_leaves + 1
         # Sums of integers: the shares of the features change nothing. Every share reads all rows,
         # which costs more than a tile beyond the nearest cache: as few of them as threads.
-        self.n_threads = effective_n_threads(n_jobs, 1.0 * bins.size)
+        # On few rows, trees are mostly searches through the bins of both children of every split.
+        searched = 2.0 * most_leaves * float(self.data.n_bins.sum())
+        self.n_threads = effective_n_threads(n_jobs, 3.0 * bins.size + 4.0 * searched)
         n_tasks = max(1, min(self.n_threads, n_features // 2))
         n_parts = -(-n_rows // PARTITION_ROWS)
         n_groups = len(self.data.groups)

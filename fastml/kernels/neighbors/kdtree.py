@@ -44,11 +44,18 @@ def pack_leaves(rows, order, blocks, padded_order):
     """
     n, d = rows.shape
     for leaf in range(blocks.shape[0]):
-        for slot in range(LEAF_POINTS):
-            row = leaf * LEAF_POINTS + slot
-            padded_order[row] = order[row] if row < n else -1
-            for k in range(d):
-                blocks[leaf, k, slot] = rows[min(row, n - 1), k]
+        first = leaf * LEAF_POINTS
+        own, block = rows[first : first + LEAF_POINTS], blocks[leaf]
+        m = own.shape[0]
+        for k in range(d):
+            for slot in range(m):
+                block[k, slot] = own[slot, k]
+            for slot in range(m, LEAF_POINTS):
+                block[k, slot] = own[m - 1, k]
+    for row in range(n):
+        padded_order[row] = order[row]
+    for row in range(n, padded_order.shape[0]):
+        padded_order[row] = -1
 
 
 @kernel

@@ -65,7 +65,13 @@ def right_child(node, first, cut):
 @kernel
 def _swap(rows, order, i, j):
     """Exchange rows i and j, and their entries in ``order``."""
-    for k in range(rows.shape[1]):
+    d = rows.shape[1]
+    rows[i, 0], rows[j, 0] = rows[j, 0], rows[i, 0]
+    if d > 1:  # a loop of so few turns takes longer than what it does
+        rows[i, 1], rows[j, 1] = rows[j, 1], rows[i, 1]
+    if d > 2:
+        rows[i, 2], rows[j, 2] = rows[j, 2], rows[i, 2]
+    for k in range(3, d):
         rows[i, k], rows[j, k] = rows[j, k], rows[i, k]
     order[i], order[j] = order[j], order[i]
 
@@ -90,30 +96,30 @@ def _pivot(rows, axis, left, right, target, sample):
 
 @kernel
 def select(rows, order, axis, left, right, target, sample):
-    """Reorder rows left..right, and ``order`` with them, by their keys ``rows[:, axis]`` (Hoare).
+    """Reorder rows left..right, and ``order`` with them, by their keys ``rows[:, axis]``.
 
     Afterwards the rows before ``target`` have keys <= its key <= the keys of those after it.
-    ``sample`` is scratch of length SAMPLE.
+    ``sample`` is scratch of length SAMPLE. Rows are exchanged whether they need to be or not: no
+    branch depends on a key, since it could not be foretold.
     """
     while right - left > 2:
         pivot = _pivot(rows, axis, left, right, target, sample)
-        i = left
-        j = right
-        while i <= j:
-            while rows[i, axis] < pivot:
-                i += 1
-            while rows[j, axis] > pivot:
-                j -= 1
-            if i <= j:
-                _swap(rows, order, i, j)
-                i += 1
-                j -= 1
-        if target <= j:
-            right = j
-        elif target >= i:
-            left = i
-        else:
+        at = left
+        for i in range(left, right + 1):
+            below = rows[i, axis] < pivot
+            _swap(rows, order, i, at)
+            at += np.intp(below)
+        if target < at:
+            right = at - 1
+            continue
+        left = at
+        for i in range(left, right + 1):
+            equal = rows[i, axis] == pivot
+            _swap(rows, order, i, at)
+            at += np.intp(equal)
+        if target < at:
             return
+        left = at
     for i in range(left + 1, right + 1):
         j = i
         while j > left and rows[j - 1, axis] > rows[j, axis]:
@@ -126,25 +132,25 @@ def _bound(tree, node, start, stop):
     """Write a node's box and smallest index to ``tree``, from rows start..stop; return its widest
     coordinate."""
     rows, order = tree.rows, tree.order
-    low, high = tree.low[node], tree.high[node]
+    widest, width = 0, -np.inf
     for k in range(rows.shape[1]):
-        low[k] = rows[start, k]
-        high[k] = rows[start, k]
+        low = rows[start, k]
+        high, low_of_odd, high_of_odd = low, low, low  # two of each: neither waits for the other
+        for i in range(start, stop - 1, 2):
+            even, odd = rows[i, k], rows[i + 1, k]
+            low = even if even < low else low
+            high = even if even > high else high
+            low_of_odd = odd if odd < low_of_odd else low_of_odd
+            high_of_odd = odd if odd > high_of_odd else high_of_odd
+        last = rows[stop - 1, k]
+        low, high = min(low, low_of_odd, last), max(high, high_of_odd, last)
+        tree.low[node, k], tree.high[node, k] = low, high
+        if high - low > width:
+            widest, width = k, high - low
     smallest = order[start]
     for i in range(start + 1, stop):
-        for k in range(rows.shape[1]):
-            value = rows[i, k]
-            if value < low[k]:
-                low[k] = value
-            if value > high[k]:
-                high[k] = value
-        if order[i] < smallest:
-            smallest = order[i]
+        smallest = min(smallest, order[i])
     tree.smallest[node] = smallest
-    widest = 0
-    for k in range(1, rows.shape[1]):
-        if high[k] - low[k] > high[widest] - low[widest]:
-            widest = k
     return widest
 
 
