@@ -14,7 +14,7 @@ from fastml._engines.trees.replaced import can_replace, replaced_sums
 SAMPLE = 256
 """Rows by which to see how often columns decide."""
 
-MOST_MOVED = 0.25
+MOST_MOVED = 0.8
 """Share of leaves that change, beyond which walking anew from where a row leaves its way is no
 gain."""
 

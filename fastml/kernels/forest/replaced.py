@@ -1,10 +1,11 @@
 """Sums of leaf values where the values of some columns are replaced, for many replacements at once.
 
 A row walks through a tree once, as it is. Only at the nodes on its way that split by a replaced
-column may it leave that way, and only from there does it walk anew. So a replacement costs a row
-nothing in trees where its columns do not decide, and little in the others. Trees are packed as in
-`tree.walk`; a way is a group of columns and a repeat, and a stray a row that has left its own way
-in one of them.
+column may it leave that way, and only from there does it walk anew: once for all repeats that leave
+it there, until the column decides again. So a replacement costs a row nothing in trees where its
+columns do not decide, and little in the others. Trees are packed as in `tree.walk`; a way is a
+group of columns and a repeat, and a stray a row that has left its own way in some repeats of a
+group.
 """
 
 from typing import NamedTuple
@@ -30,23 +31,32 @@ class Replacements(NamedTuple):
 
 
 class Ways(NamedTuple):
-    """Keys of a chunk of rows as they are, and after them of every repeat's rows."""
+    """Keys of a chunk of rows as they are, and of what the repeats put in their place."""
 
     keys: np.ndarray  # uint32, row after row
+    given: np.ndarray  # uint32, the same with a key for every repeat in the place of each
     group: np.ndarray  # (width of a row,) of the columns, and of their second copy if it is there
-    group_of: np.ndarray  # (ways,)
-    offset_of: np.ndarray  # (ways,) uint64, from a row's keys to those that it is given
     seen: np.ndarray  # (ways,) number of the last row and tree in which the way was left
 
 
 class Strays(NamedTuple):
-    """Rows that left their way in a tree, row by row."""
+    """Rows that left their way in a tree, each in some repeats of a group."""
 
     row: np.ndarray  # uint64, where the row's own keys begin
-    way: np.ndarray
+    group: np.ndarray
     node: np.ndarray  # uint64, where they are: in the end leaves
+    first: np.ndarray  # uint64, members first:last are its repeats
+    last: np.ndarray
     active: np.ndarray  # those that may not have reached a leaf
-    starts: np.ndarray  # (rows + 1,) row i has strays starts[i]:starts[i + 1]
+
+
+class Members(NamedTuple):
+    """Repeats in which rows left their way in a tree, row by row, with the way and its leaf."""
+
+    repeat: np.ndarray  # uint64
+    way: np.ndarray
+    node: np.ndarray
+    starts: np.ndarray  # (rows + 1,) row i has members starts[i]:starts[i + 1]
     leaves: np.ndarray  # (rows,) uint64, where the row itself ends
 
 
@@ -67,19 +77,19 @@ def ways_of_chunk(replacements, missing, n_ways, first, n_rows):
     X, other, source, group = replacements
     n_repeats, d = source.shape[0], X.shape[1]
     width = 2 * d if missing else d
-    keys = np.empty((1 + n_repeats, n_rows, width), np.uint32)
+    keys = np.empty((n_rows, width), np.uint32)
+    given = np.empty((n_rows, width, n_repeats), np.uint32)
+    replaced = np.empty(width, np.uint32)
     for i in range(n_rows):
-        _fill_row(X[first + i], missing, keys[0, i])
+        _fill_row(X[first + i], missing, keys[i])
         for r in range(n_repeats):
-            _fill_row(other[source[r, first + i]], missing, keys[1 + r, i])
+            _fill_row(other[source[r, first + i]], missing, replaced)
+            for j in range(width):
+                given[i, j, r] = replaced[j]
     groups = np.empty(width, np.intp)
     for j in range(width):
         groups[j] = group[j % d]
-    group_of, offset_of = np.empty(n_ways, np.intp), np.empty(n_ways, np.uint64)
-    for way in range(n_ways):
-        group_of[way] = way // n_repeats
-        offset_of[way] = (1 + way % n_repeats) * n_rows * width
-    return Ways(keys.reshape(-1), groups, group_of, offset_of, np.zeros(n_ways, np.intp))
+    return Ways(keys.reshape(-1), given.reshape(-1), groups, np.zeros(n_ways, np.intp))
 
 
 @kernel
@@ -103,58 +113,90 @@ def _walk_together(words, shift, mask, keys, width, first, n_lanes, path):
 
 
 @kernel
-def _leave(words, shift, mask, ways, number, own, lane, path, n_strays, strays):
-    """Go along the ``path`` of the row whose keys begin at ``own``, and note in ``strays`` where it
-    leaves its way; ``ways.seen`` becomes ``number`` there. Returns its leaf and the number of
-    strays."""
-    keys, seen, offset_of = ways.keys, ways.seen, ways.offset_of
-    n_repeats = np.intp(ways.group_of.shape[0])
-    if n_repeats > 0:
-        n_repeats //= ways.group_of[-1] + 1
-    m, step, lane = np.uint64(n_strays), np.uint64(0), np.uint64(lane)
+def _leave(words, shift, mask, ways, number, own, lane, path, n_strays, strays, n_members, members):
+    """Go along the ``path`` of the row whose keys begin at ``own``, and note in ``strays`` and
+    ``members`` where it leaves its way in which repeats; ``ways.seen`` becomes ``number`` there.
+    Returns its leaf and the numbers of strays and members."""
+    given, seen, repeats = ways.given, ways.seen, members.repeat
+    n_repeats = np.uint64(given.shape[0] // max(ways.keys.shape[0], 1))
+    m, n, step, one = np.uint64(n_members), np.uint64(n_strays), np.uint64(0), np.uint64(1)
+    lane = np.uint64(lane)
     node = path[step, lane]
-    step += np.uint64(1)
-    after = path[step, lane]
+    after = path[one, lane]
     while after != node:
         word = words[node]
         column = (word >> COLUMN_SHIFT) & mask
         g = ways.group[column]
         if g >= 0:
-            cut, child = np.uint32(word & KEY), word >> shift
-            for way in range(np.uint64(g * n_repeats), np.uint64((g + 1) * n_repeats)):
+            cut, other = np.uint32(word & KEY), (word >> shift) + one
+            right = after == other
+            at, way, before = (own + column) * n_repeats, np.uint64(g) * n_repeats, m
+            for r in range(n_repeats):
                 # Arithmetic, not a branch: either side is as likely.
-                other = child + np.uint64(keys[own + offset_of[way] + column] > cut)
-                before = seen[way]
-                leaves = (other != after) & (before != number)
-                strays.row[m], strays.way[m], strays.node[m] = own, way, other
-                seen[way] = number if leaves else before
+                last_seen = seen[way + r]
+                leaves = ((given[at + r] > cut) != right) & (last_seen != number)
+                repeats[m] = r
+                seen[way + r] = number if leaves else last_seen
                 m += np.uint64(leaves)
+            strays.row[n], strays.group[n] = own, g
+            strays.node[n] = other - one if right else other
+            strays.first[n], strays.last[n] = before, m
+            n += np.uint64(m > before)
         node = after
-        step += np.uint64(1)
-        after = path[step, lane]
-    return node, m
+        step += one
+        after = path[step + one, lane]
+    return node, n, m
 
 
 @kernel
-def _stray_step(words, shift, mask, keys, group, own, given, g, node):
-    """The child of a node that a row goes to whose columns of group g are ``given``."""
+def _split(words, shift, mask, ways, s, n_strays, strays, repeats):
+    """Move stray s on from a node where a column of its group decides: the repeats that go to the
+    right are put behind the others and, unless all do, become a stray of their own at the end of
+    ``strays``. Writes to ``strays`` and ``repeats``; returns the number of new strays."""
+    n_repeats = np.uint64(ways.given.shape[0] // ways.keys.shape[0])
+    one, first, last = np.uint64(1), strays.first[s], strays.last[s]
+    word = words[strays.node[s]]
+    at = (strays.row[s] + ((word >> COLUMN_SHIFT) & mask)) * n_repeats
+    left, end = first, last
+    while left < end:
+        r = repeats[left]
+        if ways.given[at + r] > np.uint32(word & KEY):
+            end -= one
+            repeats[left], repeats[end] = repeats[end], r
+        else:
+            left += one
+    child = word >> shift
+    strays.node[s] = child + np.uint64(left == first)
+    if left == first or left == last:
+        return np.uint64(0)
+    strays.last[s] = left
+    strays.row[n_strays], strays.group[n_strays] = strays.row[s], strays.group[s]
+    strays.node[n_strays] = child + one
+    strays.first[n_strays], strays.last[n_strays] = left, last
+    return one
+
+
+@kernel
+def _stray_step(words, shift, mask, keys, group, own, g, node):
+    """The child of a node that a row goes to; the node itself if a column of group g decides."""
     word = words[node]
     column = (word >> COLUMN_SHIFT) & mask
-    at = given if group[column] == g else own
-    return (word >> shift) + np.uint64(keys[at + column] > np.uint32(word & KEY))
+    child = (word >> shift) + np.uint64(keys[own + column] > np.uint32(word & KEY))
+    return node if group[column] == g else child
 
 
 @kernel
-def _walk_strays(words, shift, mask, ways, n_strays, strays):
-    """Move the first ``n_strays`` of ``strays`` to their leaves, four in turn: the processor waits
-    for all of their loads at once."""
-    keys, group, group_of, offset_of = ways.keys, ways.group, ways.group_of, ways.offset_of
-    rows, way_of, places, active = strays.row, strays.way, strays.node, strays.active
+def _walk_strays(words, shift, mask, ways, n_strays, strays, repeats):
+    """Move the first ``n_strays`` of ``strays``, and those that they are split into, to their
+    leaves, four in turn: the processor waits for all of their loads at once. Writes to ``strays``
+    and ``repeats``; returns the number of strays."""
+    keys, group = ways.keys, ways.group
+    rows, groups, places, active = strays.row, strays.group, strays.node, strays.active
     one, four = np.uint64(1), np.uint64(4)
-    n_active = np.uint64(n_strays)
+    n_strays = np.uint64(n_strays)
+    n_active = n_strays
     for a in range(n_active):
         active[a] = a
-    steps = LATER_STEPS
     while n_active > np.uint64(0):
         kept, k = np.uint64(0), np.uint64(0)
         while k + four <= n_active:
@@ -162,15 +204,12 @@ def _walk_strays(words, shift, mask, ways, n_strays, strays):
             a2, a3 = active[k + np.uint64(2)], active[k + np.uint64(3)]
             n0, n1, n2, n3 = places[a0], places[a1], places[a2], places[a3]
             o0, o1, o2, o3 = rows[a0], rows[a1], rows[a2], rows[a3]
-            w0, w1, w2, w3 = way_of[a0], way_of[a1], way_of[a2], way_of[a3]
-            g0, g1, g2, g3 = group_of[w0], group_of[w1], group_of[w2], group_of[w3]
-            p0, p1 = o0 + offset_of[w0], o1 + offset_of[w1]
-            p2, p3 = o2 + offset_of[w2], o3 + offset_of[w3]
-            for _ in range(steps):
-                n0 = _stray_step(words, shift, mask, keys, group, o0, p0, g0, n0)
-                n1 = _stray_step(words, shift, mask, keys, group, o1, p1, g1, n1)
-                n2 = _stray_step(words, shift, mask, keys, group, o2, p2, g2, n2)
-                n3 = _stray_step(words, shift, mask, keys, group, o3, p3, g3, n3)
+            g0, g1, g2, g3 = groups[a0], groups[a1], groups[a2], groups[a3]
+            for _ in range(LATER_STEPS):
+                n0 = _stray_step(words, shift, mask, keys, group, o0, g0, n0)
+                n1 = _stray_step(words, shift, mask, keys, group, o1, g1, n1)
+                n2 = _stray_step(words, shift, mask, keys, group, o2, g2, n2)
+                n3 = _stray_step(words, shift, mask, keys, group, o3, g3, n3)
             places[a0], places[a1], places[a2], places[a3] = n0, n1, n2, n3
             active[kept] = a0
             kept += np.uint64((words[n0] >> shift) != n0)
@@ -183,15 +222,33 @@ def _walk_strays(words, shift, mask, ways, n_strays, strays):
             k += four
         while k < n_active:
             a = active[k]
-            node, own, way = places[a], rows[a], way_of[a]
-            given, g = own + offset_of[way], group_of[way]
+            node, own, g = places[a], rows[a], groups[a]
             for _ in range(FIRST_STEPS):
-                node = _stray_step(words, shift, mask, keys, group, own, given, g, node)
+                node = _stray_step(words, shift, mask, keys, group, own, g, node)
             places[a] = node
             active[kept] = a
             kept += np.uint64((words[node] >> shift) != node)
             k += one
         n_active = kept
+        for k in range(kept):
+            a = active[k]
+            column = (words[places[a]] >> COLUMN_SHIFT) & mask
+            if group[column] == groups[a]:
+                more = _split(words, shift, mask, ways, a, n_strays, strays, repeats)
+                active[n_active] = n_strays
+                n_active += more
+                n_strays += more
+    return n_strays
+
+
+@kernel
+def _tell_members(n_repeats, n_strays, strays, members):
+    """Write the ways and leaves of all ``members`` of the first ``n_strays`` of ``strays``."""
+    for s in range(np.uint64(n_strays)):
+        way, node = np.uint64(strays.group[s]) * np.uint64(n_repeats), strays.node[s]
+        for m in range(strays.first[s], strays.last[s]):
+            members.way[m] = way + members.repeat[m]
+            members.node[m] = node
 
 
 @kernel
@@ -206,13 +263,13 @@ def _add_but(value, ways, first, last, kept, sums):
 
 
 @kernel
-def _add_row(trees, t, i, strays, sums, kept):
+def _add_row(trees, t, i, members, sums, kept):
     """Add what row i's leaf in tree t says to ``sums[:, way]`` of all ways but those of its
-    ``strays``, and what their leaves say to theirs; ``kept`` is scratch."""
+    ``members``, and what their leaves say to theirs; ``kept`` is scratch."""
     start = np.uint64(trees.bounds[t] - trees.bounds[0])
-    first, last = np.uint64(strays.starts[i]), np.uint64(strays.starts[i + 1])
-    ways, nodes = strays.way, strays.node
-    own = start + strays.leaves[i]
+    first, last = np.uint64(members.starts[i]), np.uint64(members.starts[i + 1])
+    ways, nodes = members.way, members.node
+    own = start + members.leaves[i]
     if trees.scalar:
         mine = sums[0]
         _add_but(trees.values[own], ways, first, last, kept, mine)
@@ -241,9 +298,17 @@ def _replaced_chunk(trees, replacements, first, out):
     n_ways, n_rows, n_columns = out.shape
     ways = ways_of_chunk(replacements, trees.missing, n_ways, first, n_rows)
     width = ways.group.shape[0]
+    n_repeats = replacements.source.shape[0]
     most = n_rows * n_ways + 1
     strays = Strays(
         np.empty(most, np.uint64),
+        np.empty(most, np.intp),
+        np.empty(most, np.uint64),
+        np.empty(most, np.uint64),
+        np.empty(most, np.uint64),
+        np.empty(most, np.uint64),
+    )
+    members = Members(
         np.empty(most, np.uint64),
         np.empty(most, np.uint64),
         np.empty(most, np.uint64),
@@ -261,18 +326,20 @@ def _replaced_chunk(trees, replacements, first, out):
     for t in range(trees.bounds.shape[0] - 1):
         start, end = trees.bounds[t] - trees.bounds[0], trees.bounds[t + 1] - trees.bounds[0]
         words = trees.words[start:end]
+        n_strays = np.uint64(0)
         for block in range(0, n_rows, TOGETHER):
             n_lanes = min(TOGETHER, n_rows - block)
             _walk_together(words, shift, mask, ways.keys, width, block, n_lanes, path)
             for lane in range(n_lanes):
                 i = block + lane
-                strays.leaves[i], strays.starts[i + 1] = _leave(
-                    words, shift, mask, ways, t * n_rows + i + 1, np.uint64(i * width), lane, path,
-                    strays.starts[i], strays,
+                members.leaves[i], n_strays, members.starts[i + 1] = _leave(
+                    words, shift, mask, ways, t * n_rows + i + 1, np.uint64(i * width),
+                    lane, path, n_strays, strays, members.starts[i], members,
                 )  # fmt: skip
-        _walk_strays(words, shift, mask, ways, strays.starts[n_rows], strays)
+        n_strays = _walk_strays(words, shift, mask, ways, n_strays, strays, members.repeat)
+        _tell_members(n_repeats, n_strays, strays, members)
         for i in range(n_rows):
-            _add_row(trees, t, i, strays, sums[i], kept)
+            _add_row(trees, t, i, members, sums[i], kept)
     for way in range(n_ways):
         for i in range(n_rows):
             for k in range(n_columns):

@@ -92,14 +92,13 @@ def test_ways_of_chunk(missing):
     ways = ways_of_chunk(Replacements(*map(read_only, (X, other, source, group))), missing, 4, 2, 3)
     width = 10 if missing else 5
     np.testing.assert_array_equal(ways.group, np.tile(group, 2)[:width])
-    np.testing.assert_array_equal(ways.group_of, [0, 0, 1, 1])
+    given = ways.given.reshape(3, width, 2)
     for i in range(3):
         own = ways.keys[i * width :][:5]
         np.testing.assert_array_equal(own, [key_of(x) for x in X[2 + i]])
-        for way in range(4):
-            given = ways.keys[i * width + int(ways.offset_of[way]) :][:width]
-            values = other[source[way % 2, 2 + i]]
-            np.testing.assert_array_equal(given[:5], [key_of(x) for x in values])
+        for r in range(2):
+            values = other[source[r, 2 + i]]
+            np.testing.assert_array_equal(given[i, :5, r], [key_of(x) for x in values])
             if missing:
-                lowest = np.where(np.isnan(values), 0, given[:5])
-                np.testing.assert_array_equal(given[5:], lowest)
+                lowest = np.where(np.isnan(values), 0, given[i, :5, r])
+                np.testing.assert_array_equal(given[i, 5:, r], lowest)
