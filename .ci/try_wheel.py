@@ -38,6 +38,7 @@ def useless_column(inspection):
 
 FAMILIES = {
     "cluster": lambda m: agreement(labels_of(m.KMeans(3, random_state=0))),
+    "decomposition": lambda m: m.PCA(4).fit(X).explained_variance_ratio_.sum(),
     "density": mass,
     "discriminant_analysis": lambda m: agreement(labels_of(m.LinearDiscriminantAnalysis())),
     "ensemble": lambda m: agreement(labels_of(m.RandomForestClassifier(5, random_state=0))),

@@ -28,6 +28,7 @@ svm, kernel_ridge   KernelLogisticRegression, KernelRidge, ...    svm, distances
 linear_model        summary: errors, tests, checks                ·
 naive_bayes         GaussianNB, MultinomialNB, ComplementNB, ...  bayes
 discriminant_...    LinearDiscriminantAnalysis, Quadratic...      ·
+decomposition       PCA, TruncatedSVD, KernelPCA, ...             decomposition
 information         entropy, divergence, mutual information       ·
 optimize            descent methods, stopping rules, traces       ·
 metrics             distances, kernels, scores of clusterings     distances, scores
@@ -48,6 +49,7 @@ __version__ = "0.1.0.dev0"
 
 _SUBMODULES = (
     "cluster",
+    "decomposition",
     "density",
     "discriminant_analysis",
     "ensemble",

@@ -25,6 +25,9 @@ DIRECT = 1 << 20
 FEW = 300
 """Rows of a symmetric matrix up to which all its eigenvectors cost less than a few of them."""
 
+GRAM_SIDE = 1_000
+"""Smaller side of A up to which the products of its rows or columns are made."""
+
 
 class Factors(NamedTuple):
     """Singular values, descending, and right vectors in rows."""
@@ -37,7 +40,7 @@ class Factors(NamedTuple):
 def eigenvectors(C: NDArray, k: int | None = None, random_state=0) -> tuple[NDArray, NDArray]:
     """The largest k (or all) eigenvalues of a symmetric matrix, descending; vectors in rows."""
     d = len(C)
-    if k is not None and d > FEW and 8 * k < d:
+    if k is not None and d > FEW and 16 * k < d:
         found = leading_eigenpairs(
             lambda V: C @ V, d, k, tol=1e-13, random_state=random_state,
             most_products=d // 2 + 4 * k,
@@ -108,6 +111,9 @@ def leading(
     ``start`` has vectors of that side in columns.
     """
     n, d = A.shape
+    if min(n, d) <= GRAM_SIDE and most_products is None:
+        _, rows = eigenvectors(A.smaller_gram(), k, random_state)
+        return _finished(A, rows.T, True)
     apply = A.gram_product if d <= n else A.outer_product
     found = leading_eigenpairs(
         apply, min(n, d), k, tol=tol, start=start, random_state=random_state,

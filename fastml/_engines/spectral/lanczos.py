@@ -65,7 +65,7 @@ def leading_eigenpairs(
         start = random.uniform(-1.0, 1.0, size=(n, block_size(k, n)))
     width = min(start.shape[1], n)
     new = np.linalg.qr(start[:, :width])[0]
-    most = min(n, basis or max(3 * k + 2 * width, 8 * width))
+    most = min(n, basis or max(3 * k + 2 * width, 20 * width))
     most = max(most, min(n, k + 2 * width))
     Q = np.empty((n, most), order="F")
     T = np.zeros((most, most))

@@ -116,6 +116,16 @@ class CentredRows:
         """A A' P."""
         return self.product(self.transposed(P))
 
+    def smaller_gram(self) -> NDArray:
+        """A'A or A A', whichever is smaller."""
+        n, d = self.shape
+        if d <= n:
+            return self.gram_product(np.eye(d))
+        if self.sparse is not None:
+            return self.outer_product(np.eye(n))
+        A = self.rows(slice(None))
+        return A @ A.T
+
     def dense(self) -> NDArray:
         """A itself."""
         found = self.rows(slice(None))
