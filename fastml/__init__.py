@@ -33,6 +33,7 @@ information         entropy, divergence, mutual information       ·
 optimize            descent methods, stopping rules, traces       ·
 metrics             distances, kernels, scores of clusterings     distances, scores
 metrics             bootstrap_metric, delong_test                 scores
+manifold            TSNE, MDS, Isomap, embeddings and measures    manifold
 model_selection     bootstrap_validate, tests between models      (none)
 inspection          permutation_importance, partial_dependence    forest, tree
 ==================  ============================================  ==========================
@@ -58,6 +59,7 @@ _SUBMODULES = (
     "kernel_ridge",
     "linear_model",
     "losses",
+    "manifold",
     "metrics",
     "mixture",
     "model_selection",

@@ -1,0 +1,1 @@
+"""Embeddings: affinities, forces of t-SNE, stress of scaling, shortest paths."""

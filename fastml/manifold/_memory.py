@@ -1,0 +1,17 @@
+"""What an n × n array takes, said before it is made."""
+
+from __future__ import annotations
+
+import sklearn
+
+
+def check_square(who: str, n_rows: int, bytes_per_pair: float, instead: str) -> None:
+    """Raise a MemoryError if n × n pairs take more than scikit-learn's working memory."""
+    needed = bytes_per_pair * n_rows * n_rows / 2**20
+    allowed = sklearn.get_config()["working_memory"]
+    if needed > allowed:
+        raise MemoryError(
+            f"{who} needs arrays of {n_rows} x {n_rows} pairs, {needed:.0f} MiB; the working memory"
+            f" is {allowed} MiB. {instead}, or allow more by "
+            "sklearn.set_config(working_memory=...)."
+        )

@@ -1,0 +1,158 @@
+"""Repulsion of t-SNE in three ways: all pairs, a tree of cells, a grid with FFT."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.fft
+from numpy.typing import NDArray
+
+from fastml._threads import chunk_rows, effective_n_threads
+from fastml.kernels.manifold import cells, repulsion, spline_grid
+from fastml.kernels.manifold.cells import LEVELS, Cells
+from fastml.kernels.manifold.spline_grid import BAND_ROWS, SplineGrid
+
+SPACING = 0.5
+"""Of nodes: w varies over lengths of 1, and splines are of the fourth order."""
+
+FINEST = SPACING / 16
+FEWEST_NODES = 64  # across the points, as long as the spacing is not the finest
+MOST_NODES = 4096
+NODES_ROUNDED_TO = 16
+
+
+class Pairs:
+    """Sums over all pairs of rows."""
+
+    def __init__(self, n_rows: int, nu: float, n_jobs: int | None):
+        self.nu = nu
+        self.rows = chunk_rows(n_rows, 4.0 * n_rows)
+        self.partial = np.empty(-(-n_rows // self.rows))
+        self.threads = effective_n_threads(n_jobs, 4.0 * n_rows * n_rows)
+
+    def __call__(self, Y: NDArray, low, high, out: NDArray) -> float:
+        """Write Σ_j w u (y_i - y_j) to ``out``; return Σ_{i≠j} w."""
+        repulsion.repel_pairs(Y, self.nu, self.rows, out, self.partial, n_threads=self.threads)
+        return float(self.partial.sum())
+
+
+class Tree:
+    """Barnes and Hut: cells that look smaller than ``angle`` count as points."""
+
+    def __init__(self, n_rows: int, nu: float, n_jobs: int | None, angle: float):
+        self.nu, self.square_angle = nu, angle * angle
+        self.rows = chunk_rows(n_rows, 2000.0)
+        self.partial = np.empty(-(-n_rows // self.rows))
+        self.threads = effective_n_threads(n_jobs, 2000.0 * n_rows)
+
+    def __call__(self, Y: NDArray, low: NDArray, high: NDArray, out: NDArray) -> float:
+        """Write Σ_j w u (y_i - y_j) to ``out``; return Σ_{i≠j} w."""
+        n, d = Y.shape
+        side = max(float(np.max(high - low)), np.finfo(float).tiny)
+        codes = np.empty(n, dtype=np.uint64)
+        cells.interleaved(Y, low, (1 << LEVELS) / side, codes)
+        order = np.argsort(codes, kind="stable")
+        sorted_rows = Y[order]
+        made = Cells(
+            *(np.empty(2 * n, dtype=np.intp) for _ in range(3)),
+            np.empty(2 * n),
+            np.empty((2 * n, d)),
+        )
+        levels = np.empty(2 * n, dtype=np.intp)
+        n_cells = cells.build_cells(codes[order], sorted_rows, side, made, levels)
+        cells.repel_cells(
+            n_cells, made, sorted_rows, self.nu, self.square_angle, order, self.rows, out,
+            self.partial, n_threads=self.threads,
+        )  # fmt: skip
+        return float(self.partial.sum())
+
+
+class Potential:
+    """φ(y) = Σ_j w(|y - y_j|) on the nodes of a grid, for one and two dimensions."""
+
+    def __init__(self, n_rows: int, nu: float, n_jobs: int | None):
+        self.n_rows, self.nu = n_rows, nu
+        self.rows = chunk_rows(n_rows, 128.0)
+        self.n_chunks = -(-n_rows // self.rows)
+        self.partial = np.empty(self.n_chunks)
+        self.order = np.empty(n_rows, dtype=np.uint32)
+        self.threads = effective_n_threads(n_jobs, 128.0 * n_rows)
+        self.known: tuple = ()
+        self.grid = SplineGrid(0.0, 0.0, 1.0)
+        self.values = np.empty((0, 0))
+
+    def place(self, low: NDArray, high: NDArray, margin: float = 0.0) -> None:
+        """Lay the grid around the box from ``low`` to ``high``."""
+        span = float(np.max(high - low)) + 2.0 * margin
+        spacing = SPACING
+        while spacing > FINEST and span < FEWEST_NODES * spacing:
+            spacing *= 0.5
+        spacing = max(spacing, span / MOST_NODES)
+        sizes = [_rounded((b - a + 2.0 * margin) / spacing) for a, b in zip(low, high)]
+        corner = [float(a) - margin for a in low]
+        if len(sizes) == 1:
+            sizes, corner = [*sizes, 4], [*corner, -spacing]
+        self.sizes = tuple(sizes)
+        self.grid = SplineGrid(corner[0], corner[1], 1.0 / spacing)
+        self.padded = tuple(scipy.fft.next_fast_len(2 * size + 4, real=True) for size in sizes)
+        if self.known != (spacing, self.padded):
+            self.known = spacing, self.padded
+            self.filter = self._filter(spacing)
+            around = scipy.fft.irfft2(self.filter, s=self.padded, workers=self.threads)
+            self.own = np.ascontiguousarray(around[:4, :4])
+
+    def _filter(self, spacing: float) -> NDArray:
+        """The Fourier transform of w, with that of the splines of both ends taken out."""
+        steps = [np.minimum(np.arange(m), m - np.arange(m)) * spacing for m in self.padded]
+        square = steps[0][:, None] ** 2 + steps[1][None, :] ** 2
+        w = (1.0 + square / self.nu) ** (-0.5 * (self.nu + 1.0))
+        found = scipy.fft.rfft2(w, workers=self.threads).real
+        for axis, m in enumerate(self.padded):
+            spline = (2.0 + np.cos(2.0 * np.pi * np.arange(found.shape[axis]) / m)) / 3.0
+            found /= np.expand_dims(spline**2, 1 - axis)
+        return found
+
+    def solve(self, Y: NDArray) -> None:
+        """Spread the rows of Y, which must be within the box, and convolve with w."""
+        masses = np.zeros(self.sizes)
+        n_bands = -(-self.sizes[0] // BAND_ROWS)
+        counts = np.empty((self.n_chunks, n_bands), dtype=np.intp)
+        begins = np.empty(n_bands + 1, dtype=np.intp)
+        spline_grid.count_bands(Y, self.grid, self.rows, counts, n_threads=self.threads)
+        spline_grid.band_places(counts, begins)
+        spline_grid.order_by_band(
+            Y, self.grid, self.rows, counts, self.order, n_threads=self.threads
+        )
+        for parity in (0, 1):
+            spline_grid.spread_bands(
+                Y, self.grid, self.order, begins, parity, masses, n_threads=self.threads
+            )
+        (long, wide), workers = self.padded, self.threads
+        waves = scipy.fft.rfft(masses, n=wide, axis=1, workers=workers)
+        waves = scipy.fft.fft(waves, n=long, axis=0, workers=workers)
+        waves *= self.filter
+        waves = scipy.fft.ifft(waves, axis=0, workers=workers, overwrite_x=True)
+        self.values = scipy.fft.irfft(waves[: self.sizes[0]], n=wide, axis=1, workers=workers)
+
+    def read(self, Y: NDArray, slopes: NDArray) -> float:
+        """Write ∇φ at the rows last spread to ``slopes``; return Σ φ; both without a row's own."""
+        spline_grid.gather(
+            Y, self.grid, self.order, self.values, self.own, self.rows, slopes, self.partial,
+            n_threads=self.threads,
+        )  # fmt: skip
+        return float(self.partial.sum())
+
+    def __call__(self, Y: NDArray, low: NDArray, high: NDArray, out: NDArray) -> float:
+        """Write Σ_j w u (y_i - y_j) to ``out``; return Σ_{i≠j} w."""
+        self.place(low, high)
+        self.solve(Y)
+        total = self.read(Y, out)
+        out *= -self.nu / (self.nu + 1.0)
+        widest = 1.0 + float(np.sum((high - low) ** 2)) / self.nu
+        pairs = self.n_rows * (self.n_rows - 1.0)
+        return max(total, pairs * widest ** (-0.5 * (self.nu + 1.0)))  # which no sum is below
+
+
+def _rounded(n_intervals: float) -> int:
+    """Nodes for so many intervals: three further for the splines, one for a point at the end."""
+    nodes = int(n_intervals) + 5
+    return -(-nodes // NODES_ROUNDED_TO) * NODES_ROUNDED_TO
