@@ -18,6 +18,8 @@ from fastml.linear_model._huber import HuberRegressor
 from fastml.linear_model._l0 import L0Regressor
 from fastml.linear_model._least_angle import Lars, LassoLars, LassoLarsIC
 from fastml.linear_model._least_squares import LinearRegression
+from fastml.linear_model._logistic._cv import LogisticRegressionCV
+from fastml.linear_model._logistic._estimator import LogisticRegression, SeparationWarning
 from fastml.linear_model._path import enet_path, lasso_path
 from fastml.linear_model._pursuit import (
     OrthogonalMatchingPursuit,
@@ -25,6 +27,7 @@ from fastml.linear_model._pursuit import (
 )
 from fastml.linear_model._quantile import LeastAbsoluteDeviations, QuantileRegressor
 from fastml.linear_model._ridge import Ridge
+from fastml.linear_model._ridge_classifier import RidgeClassifier, RidgeClassifierCV
 from fastml.linear_model._ridge_cv import RidgeCV
 from fastml.linear_model._sgd import SGDRegressor
 from fastml.linear_model._summary._checks import AssumptionCheck
@@ -48,6 +51,8 @@ __all__ = [
     "LeastAbsoluteDeviations",
     "LinearRegression",
     "LinearSummary",
+    "LogisticRegression",
+    "LogisticRegressionCV",
     "MultiTaskElasticNet",
     "MultiTaskElasticNetCV",
     "MultiTaskLasso",
@@ -59,8 +64,11 @@ __all__ = [
     "QuantileRegressor",
     "Ridge",
     "RidgeCV",
+    "RidgeClassifier",
+    "RidgeClassifierCV",
     "RowInfluence",
     "SGDRegressor",
+    "SeparationWarning",
     "TweedieRegressor",
     "enet_path",
     "lasso_path",
