@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,3 +108,76 @@ def cholesky_solve(A: NDArray, targets: NDArray) -> tuple[NDArray, NDArray, int]
         A[start:stop, start:stop][lower] = corner[lower]
     half = solve_triangular(A, targets, lower=True, check_finite=False)
     return A, solve_triangular(A, half, lower=True, trans=1, check_finite=False), 0
+
+
+MEMORY = 12
+"""Pairs of steps and changes of the gradient that L-BFGS keeps."""
+
+
+class Descent(NamedTuple):
+    """Where a descent ended, after how many steps, whether as asked, and the largest slope."""
+
+    w: NDArray
+    n_iter: int
+    converged: bool
+    gradient: float
+
+
+def lbfgs_with(function, w: NDArray, tol: float, max_iter: int, report=None) -> Descent:
+    """L-BFGS from ``w`` with a first Hessian of the caller's, until no slope is above ``tol``.
+
+    ``function.at(w)`` is (value, gradient), ``function.scale()`` has a method ``solve`` that is
+    near to the inverse Hessian at the w that ``at`` was called for first.
+    """
+    value, gradient = function.at(w)
+    near, pairs = None, []
+    size = float(np.abs(gradient).max(initial=0.0))
+    for n_iter in range(max_iter):
+        if report is not None:
+            report(n_iter, value, size)
+        if size <= tol or not np.isfinite(value):
+            return Descent(w, n_iter, size <= tol, size)
+        if near is None:
+            near = function.scale()
+        direction = -_two_loops(gradient, near, pairs)
+        slope = float(gradient @ direction)
+        if not slope < 0.0:
+            pairs.clear()
+            direction = -near.solve(gradient)
+            slope = float(gradient @ direction)
+        found: dict = {}
+
+        def value_at(step, w=w, direction=direction, found=found):
+            found["at"] = function.at(w + step * direction)
+            new = found["at"][0]
+            return new if np.isfinite(new) else np.inf
+
+        # Near the minimum the fall is below rounding; a gradient that falls is enough there.
+        slack = 64.0 * np.finfo(np.float64).eps * max(1.0, abs(value))
+        taken = line_search(value_at, value + slack, slope, sufficient=1e-4, most_trials=30)
+        if taken is None:  # nothing left to gain but rounding
+            rounding = 1e-10 * max(1.0, abs(value))
+            return Descent(w, n_iter, size <= max(tol, rounding), size)
+        step, value = taken
+        new_gradient = found["at"][1]
+        change, moved_by = new_gradient - gradient, step * direction
+        curvature = float(change @ moved_by)
+        if curvature > 1e-12 * float(moved_by @ moved_by):
+            pairs.append((moved_by, change, 1.0 / curvature))
+            del pairs[:-MEMORY]
+        w, gradient = w + moved_by, new_gradient
+        size = float(np.abs(gradient).max(initial=0.0))
+    return Descent(w, max_iter, size <= tol, size)
+
+
+def _two_loops(gradient: NDArray, near, pairs) -> NDArray:
+    """The inverse Hessian of the pairs times the gradient (Nocedal, 1980)."""
+    q, shares = gradient.copy(), []
+    for moved_by, change, inverse in reversed(pairs):
+        share = inverse * float(moved_by @ q)
+        shares.append(share)
+        q -= share * change
+    q = near.solve(q)
+    for (moved_by, change, inverse), share in zip(pairs, reversed(shares)):
+        q += (share - inverse * float(change @ q)) * moved_by
+    return q

@@ -54,6 +54,8 @@ from fastml.linear_model._l0 import L0Regressor
 from fastml.linear_model._least_angle import Lars, LassoLars, LassoLarsIC
 from fastml.linear_model._least_angle_cv import LarsCV, LassoLarsCV
 from fastml.linear_model._least_squares import LinearRegression
+from fastml.linear_model._logistic._cv import LogisticRegressionCV
+from fastml.linear_model._logistic._estimator import LogisticRegression, SeparationWarning
 from fastml.linear_model._path import enet_path, lasso_path
 from fastml.linear_model._penalty_path import PenaltyPath, penalty_path
 from fastml.linear_model._pursuit import (
@@ -62,6 +64,7 @@ from fastml.linear_model._pursuit import (
 )
 from fastml.linear_model._quantile import LeastAbsoluteDeviations, QuantileRegressor
 from fastml.linear_model._ridge import Ridge, ridge_regression
+from fastml.linear_model._ridge_classifier import RidgeClassifier, RidgeClassifierCV
 from fastml.linear_model._ridge_cv import RidgeCV
 from fastml.linear_model._sgd import SGDRegressor
 from fastml.linear_model._summary._checks import AssumptionCheck
@@ -87,6 +90,8 @@ __all__ = [
     "LeastAbsoluteDeviations",
     "LinearRegression",
     "LinearSummary",
+    "LogisticRegression",
+    "LogisticRegressionCV",
     "MultiTaskElasticNet",
     "MultiTaskElasticNetCV",
     "MultiTaskLasso",
@@ -99,8 +104,11 @@ __all__ = [
     "QuantileRegressor",
     "Ridge",
     "RidgeCV",
+    "RidgeClassifier",
+    "RidgeClassifierCV",
     "RowInfluence",
     "SGDRegressor",
+    "SeparationWarning",
     "TweedieRegressor",
     "enet_path",
     "lars_path",

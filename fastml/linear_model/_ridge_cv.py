@@ -261,7 +261,7 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearPredictor):
         for name in ("store_cv_results", "alpha_per_target"):
             if getattr(self, name):
                 raise ValueError(f"cv!=None and {name}=True are incompatible")
-        model = Ridge(fit_intercept=self.fit_intercept)
+        model = self._model()
         if routing_enabled():
             model.set_fit_request(sample_weight=True)
         if sample_weight is not None:
@@ -274,6 +274,10 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearPredictor):
         if hasattr(best, "feature_names_in_"):
             self.feature_names_in_ = best.feature_names_in_
         return self
+
+    def _model(self):
+        """What the grid search fits."""
+        return Ridge(fit_intercept=self.fit_intercept)
 
     def _get_scorer(self):
         from sklearn.metrics import check_scoring, get_scorer

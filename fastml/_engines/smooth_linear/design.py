@@ -13,6 +13,9 @@ from fastml.kernels.linear.design import DesignRows, grams, products, slopes
 from fastml.kernels.numeric.csr import COLUMN, POSITION
 
 MOST_CHUNKS, MOST_GRAMS = 64, 16
+LEAST_CHUNKS = 8
+"""Of sparse rows; with fewer, sums over rows are made by columns."""
+
 NOTHING = np.empty(0)
 
 
@@ -26,6 +29,8 @@ class SmoothDesign:
         self.n_rows, self.n_features = X.shape
         self.n_weights = self.n_features + 1
         self.n_jobs = n_jobs
+        self._columns: DesignRows | None = None
+        self._squares: NDArray | None = None
         self.matrix = X.tocsr() if sp.issparse(X) and X.format != "csr" else X
         self.sparse = sp.issparse(X)
         self.size = self.matrix.nnz if self.sparse else X.size
@@ -34,6 +39,9 @@ class SmoothDesign:
         rows = chunk_rows(self.n_rows, per_row, at_least=64)
         most = max(1, min(MOST_CHUNKS, self.size // (16 * self.n_weights)))
         self.rows_per_chunk = max(rows, -(-self.n_rows // most))
+        self.by_columns = X if self.sparse and X.format == "csc" else None
+        # Sums of chunks of sparse rows have as many entries as there are columns.
+        self.is_wide = self.sparse and most < LEAST_CHUNKS
 
     def sample(self, n_wanted: int) -> tuple[SmoothDesign, NDArray]:
         """About so many rows at equal distances, and their numbers."""
@@ -53,10 +61,41 @@ class SmoothDesign:
 
     def slopes(self, factors: NDArray) -> NDArray:
         """Σ factor (x, 1)."""
+        if self.is_wide:
+            out = np.empty(self.n_weights)
+            columns = max(1, -(-self.n_features // MOST_CHUNKS))
+            n_threads = self._threads(2.0 * self.size)
+            n_chunks = -(-self.n_features // columns)
+            ends = np.append(factors, 0.0)
+            products(n_chunks, columns, self.columns(), ends, out[:-1], n_threads=n_threads)
+            out[-1] = factors.sum()
+            return out
         sums = np.empty((-(-self.n_rows // self.rows_per_chunk), self.n_weights))
         n_threads = self._threads(2.0 * self.size)
         slopes(self.rows_per_chunk, self.rows, factors, sums, n_threads=n_threads)
         return sums.sum(axis=0)
+
+    def columns(self) -> DesignRows:
+        """The columns as rows."""
+        if self._columns is None:
+            if not self.sparse:
+                self._columns = _design_rows(np.ascontiguousarray(self.matrix.T))
+            else:
+                if self.by_columns is None:
+                    self.by_columns = self.matrix.tocsc()
+                self._columns = _design_rows(self.by_columns.T)
+        return self._columns
+
+    def column_squares(self) -> NDArray:
+        """Sums of squares of the columns, and the number of rows."""
+        if self._squares is None:
+            if self.sparse:
+                values = self.matrix.data.astype(np.float64) ** 2
+                found = np.bincount(self.matrix.indices, values, self.n_features)
+            else:
+                found = np.einsum("ij,ij->j", self.matrix, self.matrix, dtype=np.float64)
+            self._squares = np.append(found, float(self.n_rows))
+        return self._squares
 
     def gram(self, weights: NDArray, extra: NDArray = NOTHING) -> NDArray:
         """Σ weight u u' with u = (x, 1), or (x, 1, extra)."""

@@ -35,14 +35,42 @@ class SmoothObjective:
         self.y = kernel_view(y, dtype=np.float64)
         self.weights = kernel_view(np.empty(0) if weights is None else weights, dtype=np.float64)
         self.total = float(design.n_rows if weights is None else self.weights.sum())
-        self.alpha, self.fit_intercept = float(alpha), fit_intercept
+        self.fit_intercept = fit_intercept
         self.n_free = design.n_weights if fit_intercept else design.n_features
-        self.penalty = np.full(self.n_free, self.alpha)
-        if fit_intercept:
-            self.penalty[-1] = 0.0
+        self.set_penalty(alpha)
         self.slopes, self.curvatures = np.empty(design.n_rows), np.empty(design.n_rows)
         self.sums = np.empty(max(1, -(-design.n_rows // ROWS)))
         self.still = np.zeros(design.n_rows)
+
+    def set_penalty(self, alpha: float) -> None:
+        """Another factor of the penalty."""
+        self.alpha = float(alpha)
+        self.penalty = np.full(self.n_free, self.alpha)
+        if self.fit_intercept:
+            self.penalty[-1] = 0.0
+
+    @property
+    def n_classes(self) -> int:
+        """Weights of each column."""
+        return 1
+
+    @property
+    def n_lines(self) -> int:
+        """Columns, the intercept's among them."""
+        return self.n_free
+
+    def probabilities(self) -> NDArray:
+        """(rows, 1), of the second class at the w that `value` was last called for."""
+        slopes = self.slopes
+        if len(self.weights):
+            slopes = np.divide(
+                slopes, self.weights, out=np.zeros_like(slopes), where=self.weights > 0
+            )
+        return (slopes + self.y)[:, None]
+
+    def row_slopes(self) -> NDArray:
+        """(rows, 1), the derivatives of the losses there, a copy."""
+        return self.slopes[:, None].copy()
 
     def sample(self, n_wanted: int) -> SmoothObjective | None:
         """The same of some rows; None if these have no weight."""
@@ -75,8 +103,20 @@ class SmoothObjective:
         slopes = self.design.slopes(self.slopes)[: self.n_free]
         return slopes / self.total + self.penalty * w
 
-    def hessian(self) -> NDArray:
-        """At the w that `value` was last called for."""
+    def hessian(self, *, determined: bool = False) -> NDArray:
+        """At the w that `value` was last called for; ``determined`` matters for several classes."""
         hessian = self.design.gram(self.curvatures)[: self.n_free, : self.n_free] / self.total
         hessian.flat[:: self.n_free + 1] += self.penalty
         return hessian
+
+    def hessian_product(self, vector: NDArray) -> NDArray:
+        """Of the Hessian at the w that `value` was last called for."""
+        products = self.curvatures * self.raw(vector)
+        slopes = self.design.slopes(products)[: self.n_free]
+        return slopes / self.total + self.penalty * vector
+
+    def hessian_diagonal(self) -> NDArray:
+        """Its diagonal, with the mean curvature for that of each row."""
+        mean = float(self.curvatures.mean())
+        squares = self.design.column_squares()[: self.n_free]
+        return squares * (mean / self.total) + self.penalty

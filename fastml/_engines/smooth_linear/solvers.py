@@ -1,13 +1,17 @@
-"""Newton's method for few columns, L-BFGS for many; the start is the solution for some rows."""
+"""Newton's method for few columns, L-BFGS or conjugate gradients for many.
+
+With few columns the start is the solution for some rows.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fastml._engines.optimise import line_search
+from fastml._engines.optimise import conjugate_gradients, line_search
 from fastml._engines.smooth_linear.minimum import Factor, Minimum
 from fastml._engines.smooth_linear.objective import SmoothObjective
+from fastml._threads import single_threaded_blas
 
 MOST_COLUMNS = 300
 """Beyond, a Gram matrix costs more than the passes that L-BFGS needs."""
@@ -16,6 +20,10 @@ SAMPLE_ROWS, ROWS_PER_WEIGHT, LEAST_SHARE = 16_000, 100, 4
 SAMPLE_TOL = 1e-3
 SUFFICIENT = 1e-4
 MOST_TRIALS = 40
+CG_ACCURACY = 0.1
+LAST_FALL = 1e-4
+"""A further step of conjugate gradients gains about a hundredth of the last."""
+
 FRESH = 0.1
 """The Hessian of some rows is used while each step brings the gradient below this share."""
 
@@ -26,6 +34,11 @@ def minimise(
     """The minimum, from ``w``; ``report(step, value, gradient)`` is called at each step."""
     if objective.n_free > MOST_COLUMNS:
         return lbfgs(objective, w, tol, max_iter, report)
+    return sampled_newton(objective, w, tol, max_iter, report)
+
+
+def sampled_newton(objective, w: NDArray, tol: float, max_iter: int, report) -> Minimum:
+    """Newton's method from the solution for some rows, if there are many."""
     factor = None
     if (rows := sample_size(objective)) is not None and max_iter > 1:
         part = objective.sample(rows)
@@ -42,12 +55,40 @@ def sample_size(objective: SmoothObjective) -> int | None:
     return rows if objective.design.n_rows >= LEAST_SHARE * rows else None
 
 
+class Conjugate:
+    """The Hessian at the w that `value` was last called for, solved with by conjugate gradients."""
+
+    def __init__(self, objective: SmoothObjective, accuracy: float):
+        self.objective, self.accuracy = objective, accuracy
+
+    def solve(self, b: NDArray) -> NDArray:
+        scale = 1.0 / np.maximum(self.objective.hessian_diagonal(), 1e-300)
+        return conjugate_gradients(self.objective.hessian_product, b, scale, self.accuracy)
+
+
+def truncated_newton(objective, w: NDArray, tol: float, max_iter: int, report) -> Minimum:
+    """Newton's method for many columns: steps by conjugate gradients."""
+
+    def factor_of(objective):
+        return Conjugate(objective, CG_ACCURACY)
+
+    # Threads of BLAS wait by spinning, after products of long vectors too.
+    with single_threaded_blas():
+        return newton(objective, w, tol, max_iter, None, report, factor_of, LAST_FALL)[0]
+
+
+def dense_factor(objective) -> Factor:
+    return Factor(objective.hessian())
+
+
 def newton(
-    objective: SmoothObjective, w: NDArray, tol: float, max_iter: int, factor, report
-) -> tuple[Minimum, Factor | None]:
+    objective: SmoothObjective, w: NDArray, tol: float, max_iter: int, factor, report,
+    factor_of=dense_factor, last_fall=np.inf,
+) -> tuple[Minimum, Factor | None]:  # fmt: skip
     """Steps −H⁻¹ g with a line search, until no entry of g is above ``tol``.
 
-    ``factor`` is a Hessian to begin with; it is made anew where it no longer helps.
+    ``factor`` is a Hessian to begin with; ``factor_of(objective)`` makes it anew where it no longer
+    helps. At the end the objective must also have fallen by at most the share ``last_fall``.
     """
     w = w.copy()
     z = objective.raw(w)
@@ -55,27 +96,28 @@ def newton(
     last = np.inf
     own = False  # whether the factor is of all rows and of this w
     fresh = 0.0 if factor is None else FRESH
-    size = np.inf
+    size, fall = np.inf, 0.0
     for n_iter in range(max_iter + 1):
         gradient = objective.gradient(w)
         size = float(np.abs(gradient).max(initial=0.0))
         if report is not None:
             report(n_iter, value, size)
-        if size <= tol:
+        if size <= tol and (fall <= last_fall * abs(value) or n_iter == max_iter):
             return Minimum(w, n_iter, True, size), factor
         if n_iter == max_iter or not np.isfinite(value):
             break
         if factor is None or (not np.isinf(last) and size > fresh * last):
-            factor, own = Factor(objective.hessian()), True
+            factor, own = factor_of(objective), True
         last = size
         found = _step(objective, w, z, value, gradient, factor)
         if found is None and not own:
             objective.value(w, z)
-            factor, own = Factor(objective.hessian()), True
+            factor, own = factor_of(objective), True
             found = _step(objective, w, z, value, gradient, factor)
         if found is None:  # nothing left to gain but rounding
             rounding = 1e-10 * max(1.0, abs(value))
             return Minimum(w, n_iter, size <= max(tol, rounding), size), factor
+        fall = value - found[2]
         w, z, value = found
         own = False
     return Minimum(w, max_iter, False, size), factor

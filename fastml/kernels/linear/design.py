@@ -104,7 +104,7 @@ def slopes(rows_per_chunk, rows, factors, sums):
 
 
 @kernel
-def _fill_tile(first, last, rows, roots, tile):
+def fill_tile(first, last, rows, roots, tile):
     """Write root · (x, 1) of the rows first..last to the columns of ``tile`` from the left."""
     X, by_columns, data, indices, indptr = rows
     n = last - first
@@ -133,7 +133,7 @@ def _gram_chunk(first, last, rows, weights, extra, tile, roots, part, out):
         n = min(GRAM_ROWS, last - start)
         for i in range(n):
             roots[i] = np.sqrt(weights[start + i])
-        _fill_tile(start, start + n, rows, roots, tile)
+        fill_tile(start, start + n, rows, roots, tile)
         for i in range(n):
             tile[i, one] = roots[i]
         if extra.shape[0] > 0:

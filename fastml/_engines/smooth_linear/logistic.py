@@ -1,0 +1,80 @@
+"""Logistic regression on one data set: its minima for any penalties."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastml._engines.smooth_linear.design import SmoothDesign
+from fastml._engines.smooth_linear.minimum import Minimum
+from fastml._engines.smooth_linear.net import minimise_net
+from fastml._engines.smooth_linear.objective import SmoothObjective
+from fastml._engines.smooth_linear.softmax import SoftmaxObjective, minimise_softmax
+from fastml._engines.smooth_linear.solvers import MOST_COLUMNS, sampled_newton, truncated_newton
+from fastml._threads import single_threaded_blas
+from fastml.kernels.losses.definitions import BINOMIAL
+
+
+class LogisticFit(NamedTuple):
+    """Weights (1 or classes, features + 1), the intercepts last, and how they were found."""
+
+    weights: NDArray
+    found: Minimum
+    solver: str
+
+
+class LogisticProblem:
+    """Σ weight_i ℓ_i + l1 \\|W\\|₁ + ½ l2 \\|W\\|²; intercepts are free.
+
+    ℓ is the logistic loss of two classes or the multinomial one of several; ``codes`` are the
+    classes of the rows.
+    """
+
+    def __init__(self, X, codes, n_classes: int, weights, fit_intercept: bool, n_jobs=None):
+        design = SmoothDesign(X, n_jobs)
+        self.n_features = X.shape[1]
+        self.objective: SmoothObjective | SoftmaxObjective
+        if n_classes == 2:
+            y = codes.astype(np.float64)
+            self.objective = SmoothObjective(design, BINOMIAL, 0.0, y, weights, 0.0, fit_intercept)
+        else:
+            self.objective = SoftmaxObjective(design, codes, n_classes, weights, 0.0, fit_intercept)
+
+    def solve(self, l1: float, l2: float, start, tol, max_iter, report=None) -> LogisticFit:
+        """The minimum, from ``start`` (as `LogisticFit` has it) or from 0."""
+        objective = self.objective
+        objective.set_penalty(l2 / objective.total)
+        shape = objective.n_lines, objective.n_classes
+        w = np.zeros(objective.n_free) if start is None else start.T[: shape[0]].ravel()
+        if l1 > 0.0:
+            share = l1 / objective.total
+            found, solver = minimise_net(objective, share, w, tol, max_iter, report=report)
+        elif isinstance(objective, SoftmaxObjective):
+            found, solver = minimise_softmax(objective, w, tol, max_iter, report=report)
+        elif objective.n_free > MOST_COLUMNS:
+            found = truncated_newton(objective, w, tol, max_iter, report)
+            solver = "newton-cg"
+        else:
+            with single_threaded_blas():
+                found = sampled_newton(objective, w, tol, max_iter, report)
+            solver = "newton-cholesky"
+        weights = np.zeros((objective.n_classes, self.n_features + 1))
+        weights[:, : shape[0]] = found.w.reshape(shape).T
+        return LogisticFit(weights, found, solver)
+
+    def separates(self, weights: NDArray) -> bool:
+        """Whether these weights put every row that has a weight on the right side."""
+        objective = self.objective
+        W = np.ascontiguousarray(weights.T)
+        scores = np.column_stack([objective.design.products(W[:, k]) for k in range(len(weights))])
+        counts = objective.weights > 0.0 if len(objective.weights) else slice(None)
+        if isinstance(objective, SoftmaxObjective):
+            rows = np.arange(len(scores))
+            right = scores[rows, objective.labels]
+            scores[rows, objective.labels] = -np.inf
+            margins = right - scores.max(axis=1)
+        else:
+            margins = scores[:, 0] * (2.0 * objective.y - 1.0)
+        return bool((margins[counts] > 0.0).all())

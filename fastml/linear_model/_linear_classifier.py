@@ -1,0 +1,80 @@
+"""What linear classifiers share: scores, predictions, weights as a sparse matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from fastml._validation import check_fitted, validate_data
+from fastml.linear_model._base import settled
+
+
+class LinearClassifier(ClassifierMixin, BaseEstimator):
+    """Classes by the scores X W' + intercepts: by their sign for two, the largest for several."""
+
+    def decision_function(self, X):
+        """Scores of the classes, or of the second of two.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        X = settled(validate_data(self, X, accept_sparse=("csr", "csc", "coo"), reset=False))
+        coef = self.coef_
+        lines = coef.reshape(-1, coef.shape[-1]) if not sp.issparse(coef) else coef
+        check_fitted(self, "coef_", lines, (lines.shape[0], X.shape[1]))
+        scores = X @ lines.T
+        if sp.issparse(scores):
+            scores = scores.toarray()
+        scores = scores + self.intercept_
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def predict(self, X):
+        """Classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return self.classes_[(scores > 0.0).astype(np.intp)]
+        return self.classes_[scores.argmax(axis=1)]
+
+    def sparsify(self):
+        """Keep ``coef_`` as a sparse matrix, which pays if most weights are 0.
+
+        Returns
+        -------
+        self : object
+        """
+        from fastml._sklearn import align_api_if_sparse
+
+        check_is_fitted(self)
+        self.coef_ = align_api_if_sparse(sp.csr_array(self.coef_))
+        return self
+
+    def densify(self):
+        """Keep ``coef_`` as an array, as it is after fit.
+
+        Returns
+        -------
+        self : object
+        """
+        check_is_fitted(self)
+        if sp.issparse(self.coef_):
+            self.coef_ = self.coef_.toarray()
+        return self

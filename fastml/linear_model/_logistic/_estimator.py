@@ -1,0 +1,283 @@
+"""`LogisticRegression`."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+from scipy.special import expit, log_expit, log_softmax
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import compute_class_weight
+from sklearn.utils.extmath import softmax
+from sklearn.utils.validation import check_is_fitted
+
+from fastml._docs import documented
+from fastml._engines.labels import classes_and_codes
+from fastml._engines.smooth_linear.logistic import LogisticFit, LogisticProblem
+from fastml._sklearn import Hidden, Interval, StrOptions, fit_context
+from fastml._validation import FLOATS, check_weights, validate_data
+from fastml.linear_model._linear_classifier import LinearClassifier
+from fastml.linear_model._logistic._docs import LOGISTIC_ENTRIES
+from fastml.linear_model._logistic._names import MANY_CLASSES, SOLVERS, penalty_and_strength
+
+SEPARABLE = (
+    "The classes are separable: weights without a penalty grow without end, and stopped where the "
+    "gradient fell below tol. Probabilities are near 0 or 1, standard errors mean nothing. Set a "
+    "finite C, or take columns away"
+)
+
+
+class SeparationWarning(ConvergenceWarning):
+    """Without a penalty, separable classes have no finite weights."""
+
+
+class LogisticBase(LinearClassifier):
+    """Input, probabilities and warnings of `LogisticRegression` and `LogisticRegressionCV`."""
+
+    def _read(self, X, y, sample_weight, dtype):
+        """(X, codes of the classes, weights of rows or None); sets ``classes_``."""
+        X, y = validate_data(self, X, y, accept_sparse=("csr", "csc"), dtype=dtype)
+        self.classes_, codes = classes_and_codes(np.asarray(y))
+        if self.solver == "liblinear":
+            if len(self.classes_) > 2:
+                raise ValueError(MANY_CLASSES)
+            if X.size and X.max() > 1e30:
+                raise ValueError(
+                    "Using the 'liblinear' solver while X contains a maximum value > 1e30 results "
+                    "in a frozen fit. Please choose another solver or rescale the input X."
+                )
+        if len(self.classes_) < 2:
+            raise ValueError(
+                "This solver needs samples of at least 2 classes in the data, but the data "
+                f"contains only one class: {self.classes_[0]!r}"
+            )
+        weights = None
+        if sample_weight is not None:
+            weights = check_weights(sample_weight, X, dtype=np.float64)
+        return X, y, codes, weights
+
+    def _class_weights(self, y, weights):
+        """Weights of the classes, or None."""
+        if self.class_weight is None:
+            return None
+        return np.asarray(
+            compute_class_weight(
+                self.class_weight, classes=self.classes_, y=y, sample_weight=weights
+            ),
+            dtype=np.float64,
+        )
+
+    def _report(self, step: int, value: float, gradient: float) -> None:
+        if self.verbose:
+            print(f"step {step}: objective {value:.10g}, gradient {gradient:.3g}")  # noqa: T201
+
+    def _warn_unless_converged(self, fit: LogisticFit) -> None:
+        if not fit.found.converged:
+            warnings.warn(
+                f"{self.solver} failed to converge after {fit.found.n_iter} iterations "
+                f"(max_iter={self.max_iter}): the largest entry of the gradient is "
+                f"{fit.found.gradient:.2g}, and tol={self.tol:g}. Increase max_iter or raise tol",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _set_weights(self, weights, dtype) -> None:
+        self.coef_ = np.ascontiguousarray(weights[:, :-1], dtype=dtype)
+        self.intercept_ = weights[:, -1].astype(dtype)
+
+    def predict_proba(self, X):
+        """Probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        check_is_fitted(self)
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            second = expit(scores)
+            return np.column_stack([1.0 - second, second])
+        return softmax(scores, copy=False)
+
+    def predict_log_proba(self, X):
+        """Logarithms of the probabilities, finite where these round to 0.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        logarithms : ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        check_is_fitted(self)
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.column_stack([log_expit(-scores), log_expit(scores)])
+        return log_softmax(scores, axis=1)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        if self.solver == "liblinear":
+            tags.classifier_tags.multi_class = False
+        return tags
+
+
+@documented(LOGISTIC_ENTRIES)
+class LogisticRegression(LogisticBase):
+    """Linear scores turned to probabilities: logistic regression and its softmax form.
+
+    Two classes: p = 1 / (1 + exp(−w · x − b)); several: p_k = exp(w_k · x + b_k) / Σ exp(…).
+    Minimises
+
+        − Σ u_i log p_{y_i} + ((1 − l1_ratio) / 2 \\|W\\|² + l1_ratio \\|W\\|₁) / C
+
+    by Newton's method: with Cholesky's decomposition for few columns, from the solution on some of
+    the rows, by conjugate gradients for many; softmax with many weights by L-BFGS whose first
+    Hessian is C ⊗ X'X; with an l1 penalty, coordinate descent on the quadratic models. X is not
+    copied, except by columns for sparse X with many columns and for l1.
+
+    Parameters
+    ----------
+    {penalty}
+    C : float, default=1.0
+        Inverse strength of the penalty; ∞ is none.
+    l1_ratio : float, default=0.0
+        Share of the l1 penalty.
+    {rest}
+    warm_start : bool, default=False
+        Whether a further fit begins at the last solution.
+    {n_jobs}
+
+    Attributes
+    ----------
+    {weights}
+    {fitted}
+    n_iter_ : ndarray of shape (1,)
+        Steps on all rows.
+    solver_ : {'newton-cholesky', 'newton-cg', 'lbfgs', 'newton-descent'}
+        What ran; the last is for l1.
+
+    Examples
+    --------
+    >>> from fastml.linear_model import LogisticRegression
+    >>> X = [[0.0], [1.0], [2.0], [3.0]]
+    >>> model = LogisticRegression().fit(X, [0, 0, 1, 1])
+    >>> model.predict_proba([[1.5]]).round(3)
+    array([[0.5, 0.5]])
+    >>> model.solver_
+    'newton-cholesky'
+    """
+
+    _parameter_constraints: dict = {
+        "penalty": [
+            StrOptions({"l1", "l2", "elasticnet"}), None, Hidden(StrOptions({"deprecated"}))
+        ],
+        "C": [Interval(Real, 0, None, closed="right")],
+        "l1_ratio": [Interval(Real, 0, 1, closed="both"), None],
+        "dual": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "fit_intercept": ["boolean"],
+        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "random_state": ["random_state"],
+        "solver": [StrOptions(set(SOLVERS))],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "verbose": ["verbose"],
+        "warm_start": ["boolean"],
+        "n_jobs": [None, Integral],
+    }  # fmt: skip
+
+    def __init__(
+        self,
+        penalty="deprecated",
+        *,
+        C=1.0,
+        l1_ratio=0.0,
+        dual=False,
+        tol=1e-4,
+        fit_intercept=True,
+        intercept_scaling=1,
+        class_weight=None,
+        random_state=None,
+        solver="lbfgs",
+        max_iter=100,
+        verbose=0,
+        warm_start=False,
+        n_jobs=None,
+    ):
+        self.penalty = penalty
+        self.C = C
+        self.l1_ratio = l1_ratio
+        self.dual = dual
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.solver = solver
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Fit the weights.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights u_i of the rows.
+
+        Returns
+        -------
+        self : object
+        """
+        penalty, C, share = penalty_and_strength(self)
+        X, y, codes, weights = self._read(X, y, sample_weight, FLOATS)
+        of_classes = self._class_weights(y, weights)
+        if of_classes is not None:
+            weights = of_classes[codes] if weights is None else weights * of_classes[codes]
+        n_classes = len(self.classes_)
+        problem = LogisticProblem(X, codes, n_classes, weights, self.fit_intercept, self.n_jobs)
+        start = self._start(1 if n_classes == 2 else n_classes, X.shape[1])
+        report = self._report if self.verbose else None
+        fit = problem.solve(
+            share / C, (1.0 - share) / C, start, self.tol, self.max_iter, report=report
+        )
+        self._warn_unless_converged(fit)
+        if penalty is None and problem.separates(fit.weights):
+            warnings.warn(SEPARABLE, SeparationWarning, stacklevel=2)
+        self.n_iter_ = np.array([fit.found.n_iter], dtype=np.int32)
+        self.solver_ = fit.solver
+        self._set_weights(fit.weights, X.dtype)
+        return self
+
+    def _start(self, n_lines: int, n_features: int):
+        """Weights of the last fit, if they are to be used."""
+        if not self.warm_start or not hasattr(self, "coef_"):
+            return None
+        self.densify()
+        coef = np.asarray(self.coef_, dtype=np.float64)
+        if coef.shape != (n_lines, n_features):
+            raise ValueError(
+                f"Initialization coef is of shape {coef.shape}, expected shape "
+                f"{(n_lines, n_features)}: set warm_start=False for other data"
+            )
+        intercept = np.broadcast_to(np.ravel(self.intercept_), n_lines)
+        return np.column_stack([coef, intercept if self.fit_intercept else 0.0 * intercept])
