@@ -26,7 +26,14 @@ from fastml.linear_model._pursuit import (
 from fastml.linear_model._quantile import LeastAbsoluteDeviations, QuantileRegressor
 from fastml.linear_model._ridge import Ridge
 from fastml.linear_model._ridge_cv import RidgeCV
-from fastml.linear_model._sgd import SGDRegressor
+from fastml.linear_model._sgd._classification import SGDClassifier
+from fastml.linear_model._sgd._one_class import SGDOneClassSVM
+from fastml.linear_model._sgd._passive_aggressive import (
+    PassiveAggressiveClassifier,
+    PassiveAggressiveRegressor,
+)
+from fastml.linear_model._sgd._perceptron import Perceptron
+from fastml.linear_model._sgd._regression import SGDRegressor
 from fastml.linear_model._summary._checks import AssumptionCheck
 from fastml.linear_model._summary._result import LinearSummary, Prediction, RowInfluence
 from fastml.linear_model._summary._summary import summary
@@ -54,12 +61,17 @@ __all__ = [
     "MultiTaskLassoCV",
     "OrthogonalMatchingPursuit",
     "OrthogonalMatchingPursuitCV",
+    "PassiveAggressiveClassifier",
+    "PassiveAggressiveRegressor",
+    "Perceptron",
     "PoissonRegressor",
     "Prediction",
     "QuantileRegressor",
     "Ridge",
     "RidgeCV",
     "RowInfluence",
+    "SGDClassifier",
+    "SGDOneClassSVM",
     "SGDRegressor",
     "TweedieRegressor",
     "enet_path",
