@@ -32,8 +32,9 @@ __all__ = [
     "Huber",
     "Logistic",
     "Lp",
+    "ModifiedHuber",
     "Multinomial",
-    "Perceptron",
+    "PerceptronLoss",
     "Pinball",
     "Poisson",
     "Squared",
@@ -235,7 +236,16 @@ class SquaredHinge(RowLoss):
 
 
 @dataclass(frozen=True)
-class Perceptron(RowLoss):
+class ModifiedHuber(RowLoss):
+    """max(0, 1 − margin)² where the margin is at least −1, −4 margin below (Zhang, 2004)."""
+
+    code = definitions.MODIFIED_HUBER
+    of_margin = True
+    lipschitz = 2.0
+
+
+@dataclass(frozen=True)
+class PerceptronLoss(RowLoss):
     """max(0, −margin)."""
 
     code = definitions.PERCEPTRON

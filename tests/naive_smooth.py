@@ -25,6 +25,9 @@ def loss(name, parameter, y, r):
             "HINGE": lambda: np.maximum(1 - s * r, 0),
             "SQUARED_HINGE": lambda: np.maximum(1 - s * r, 0) ** 2,
             "PERCEPTRON": lambda: np.maximum(-s * r, 0),
+            "MODIFIED_HUBER": lambda: np.where(
+                s * r < -1, -4 * s * r, np.maximum(1 - s * r, 0) ** 2
+            ),
             "TWEEDIE_LOG": lambda: tweedie(y, np.exp(r), p),
             "TWEEDIE_IDENTITY": lambda: (y - r) ** 2 / 2 if p == 0 else tweedie(y, r, p),
         }

@@ -86,8 +86,16 @@ EXPECTED_FAILED_CHECKS: dict[str, dict[str, str]] = {
         ),
         DRAWS_ROWS,
     ),
-    "SGDRegressor": dict.fromkeys(
-        WITHIN_TOLERANCE, "a step for each row: one of weight 2 is not two steps"
+    **dict.fromkeys(
+        (
+            "PassiveAggressiveClassifier",
+            "PassiveAggressiveRegressor",
+            "Perceptron",
+            "SGDClassifier",
+            "SGDOneClassSVM",
+            "SGDRegressor",
+        ),
+        dict.fromkeys(WITHIN_TOLERANCE, "a step for each row: one of weight 2 is not two steps"),
     ),
     **dict.fromkeys(("KMedians", "SoftKMeans", "SphericalKMeans"), DRAWS_ROWS),
     **dict.fromkeys(("SVC", "SVR", "NuSVR", "OneClassSVM"), STOPS_AT_TOL),
@@ -234,6 +242,11 @@ SERIAL_BY_DESIGN: set[str] = {
     "OrthogonalMatchingPursuitCV",
     "Ridge",
     "RidgeCV",
+    "PassiveAggressiveClassifier",  # classes are on threads, each problem is serial
+    "PassiveAggressiveRegressor",
+    "Perceptron",
+    "SGDClassifier",
+    "SGDOneClassSVM",
     "SGDRegressor",
     "QuadraticDiscriminantAnalysis",
     "SphericalKMeans",

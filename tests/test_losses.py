@@ -28,7 +28,7 @@ def test_surrogates_are_above_the_zero_one_loss():
     margin = np.linspace(-3, 3, 61)
     wrong = (margin < 0).astype(float)
     for loss in ALL:
-        if loss.of_margin and not isinstance(loss, losses.Perceptron):
+        if loss.of_margin and not isinstance(loss, losses.PerceptronLoss):
             scale = np.log(2) if isinstance(loss, losses.Logistic) else 1.0
             assert np.all(loss.value(1, margin) / scale >= wrong)
             assert_allclose(loss.value(-1, -margin), loss.value(1, margin))

@@ -8,7 +8,7 @@ import numpy as np
 
 from fastml._cases._case import BOTH, SKLEARN, Case, Quality, find, sizes
 from fastml._cases._data import with_test
-from fastml._cases._judges import r2
+from fastml._cases._judges import accuracy, r2
 
 
 def counts(n, d):
@@ -41,6 +41,25 @@ def noisy_plane(n, d):
     X = rng.normal(size=(2 * n, d))
     y = X @ rng.normal(size=d) + rng.standard_t(3, size=2 * n) + 1.0
     return with_test(X, y, n)
+
+
+def two_sides(n, d):
+    """Two classes about a plane, one label in ten wrong near it; as many new rows."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2 * n, d))
+    y = (X @ rng.normal(size=d) + rng.normal(size=2 * n) > 0.0).astype(np.intp)
+    return with_test(X, y, n)
+
+
+def two_sides_apart(n, d):
+    """The same without wrong labels, and no row near the plane."""
+    data = two_sides(n, d)
+    w = np.random.default_rng(1).normal(size=d)
+    for X, y in ((data.X, data.y), (data.Q, data.y_new)):
+        sides = np.where(X @ w > 0.0, 1.0, -1.0)
+        X += 0.5 * sides[:, None] * w / np.linalg.norm(w)
+        y[:] = sides > 0.0
+    return data
 
 
 def _raw(data, model):
@@ -80,6 +99,10 @@ def _pinball_objective(alpha):
 def _median_regression(data):
     QuantileRegressor = find("sklearn.linear_model.QuantileRegressor")
     return lambda: QuantileRegressor(alpha=0.0).fit(data.X, data.y)
+
+
+def _offset(data, model) -> float:
+    return float(model.offset_[0])
 
 
 def _squared_objective(data, model) -> float:
@@ -124,6 +147,48 @@ SMOOTH = (
         ),
         settings={"eta0": 1e-4, "max_iter": 3, "tol": None},  # the few rows are not scaled
     ),
+    Case(
+        "sgd-classifier", "linear_model.SGDClassifier", "SGDClassifier, 5 epochs, {n:,} × {d}",
+        two_sides, sizes(n=(300, 50_000, 500_000), d=50),
+        Quality("accuracy", accuracy, "more", 1e-6),
+        {"max_iter": 5, "tol": None, "random_state": 0}, peers=SKLEARN, dtypes=BOTH,
+        variants=(
+            {"loss": "log_loss", "penalty": "elasticnet", "average": True, "alpha": 0.1},
+            {"loss": "modified_huber", "class_weight": "balanced", "learning_rate": "adaptive",
+             "eta0": 1e-3},
+        ),
+        settings={"max_iter": 3, "tol": None},
+    ),
+    Case(
+        "perceptron", "linear_model.Perceptron", "Perceptron, {n:,} × {d}",
+        two_sides_apart, sizes(n=(300, 20_000, 200_000), d=20),
+        Quality("accuracy", accuracy, "more", 1e-6), peers=SKLEARN,
+        variants=({"batch": True, "max_iter": 20},), settings={"max_iter": 3, "tol": None},
+    ),
+    Case(
+        "passive-aggressive", "linear_model.PassiveAggressiveClassifier",
+        "PassiveAggressiveClassifier, {n:,} × {d}",
+        two_sides, sizes(n=(300, 20_000, 200_000), d=20),
+        Quality("accuracy", accuracy, "more", 1e-6), {"random_state": 0, "max_iter": 10,
+                                                      "tol": None},
+        peers={"sklearn": {}},
+        variants=({"loss": "squared_hinge"},), settings={"max_iter": 3, "tol": None},
+    ),
+    Case(
+        "passive-aggressive-regressor", "linear_model.PassiveAggressiveRegressor",
+        "PassiveAggressiveRegressor, {n:,} × {d}",
+        noisy_plane, sizes(n=(300, 20_000, 200_000), d=20),
+        Quality("test R²", r2, "more", 1e-6),
+        {"random_state": 0, "max_iter": 10, "tol": None, "C": 1e-3}, peers={"sklearn": {}},
+        settings={"max_iter": 3, "tol": None, "C": 1e-4},
+    ),
+    Case(
+        "sgd-one-class", "linear_model.SGDOneClassSVM", "SGDOneClassSVM, {n:,} × {d}",
+        noisy_plane, sizes(n=(300, 20_000, 200_000), d=20),
+        Quality("offset", _offset, "same", 1e-6),
+        {"random_state": 0, "max_iter": 10, "tol": None, "nu": 0.1}, peers=SKLEARN,
+        variants=({"average": True},), settings={"max_iter": 3, "tol": None},
+    ),
 )  # fmt: skip
 
 
@@ -139,5 +204,6 @@ def smooth_branches():
             for rows in (csr_array(X), np.asfortranarray(X)):
                 linear_model.PoissonRegressor().fit(rows, y)
                 linear_model.SGDRegressor(max_iter=2, tol=None).fit(rows, y)
+                linear_model.SGDClassifier(max_iter=2, tol=None).fit(rows, y > np.median(y))
 
     yield "sparse rows and columns", sparse_and_wide

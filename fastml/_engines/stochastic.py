@@ -1,4 +1,7 @@
-"""Stochastic gradient descent: epochs until the objective or a score no longer improves."""
+"""Stochastic gradient descent: epochs until the objective or a score no longer improves.
+
+Beside it the perceptron in batches, whose epoch is one step.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastml._engines.rows import csr_rows
+from fastml._engines.smooth_linear.design import SmoothDesign
 from fastml._validation import kernel_view
 from fastml.kernels.linear import stochastic as kernels
 from fastml.kernels.linear.stochastic import SgdRows, SgdRules, SgdState, rescale, sgd_epoch
@@ -29,26 +33,30 @@ class Stopping(NamedTuple):
 
 
 class Descended(NamedTuple):
-    """Weights and intercept, their averages, epochs, and whether all numbers are finite."""
+    """Weights and intercept, their averages, epochs, rows that changed the weights in all epochs,
+    and whether all numbers are finite."""
 
     w: NDArray
     intercept: float
     average: NDArray
     average_intercept: float
     n_iter: int
+    n_updates: int
     finite: bool
 
 
 def sgd_rows(X, y, weights) -> SgdRows:
     """Rows as the kernel takes them."""
-    y, weights = (kernel_view(v, dtype=np.float64) for v in (y, weights))
+    targets = np.empty((len(y), 2))
+    targets[:, 0], targets[:, 1] = y, weights
+    targets = kernel_view(targets)
     if sp.issparse(X):
         csr = csr_rows(X, canonical=False)
-        return SgdRows(kernel_view(np.empty((0, 0), dtype=csr.data.dtype)), *csr, y, weights)
+        return SgdRows(kernel_view(np.empty((0, 0), dtype=csr.data.dtype)), *csr, targets)
     nothing = kernel_view(np.empty(0, dtype=X.dtype))
     no_columns = kernel_view(np.empty(0, dtype=COLUMN))
     no_positions = kernel_view(np.empty(0, dtype=POSITION))
-    return SgdRows(kernel_view(X), nothing, no_columns, no_positions, y, weights)
+    return SgdRows(kernel_view(X), nothing, no_columns, no_positions, targets)
 
 
 def optimal_start(code: int, parameter: float, alpha: float) -> float:
@@ -83,11 +91,10 @@ def descend(
     numbers[kernels.SQUARED_NORM], numbers[kernels.L1_NORM] = w @ w, np.abs(w).sum()
     paid = np.zeros_like(w) if rules.l1_ratio > 0.0 else np.empty(0)
     state = SgdState(w.copy(), average.copy(), paid, numbers)
-    order = np.arange(len(rows.y))
+    order = np.arange(len(rows.targets))
     n_train = len(order) - int(left_out.sum())
-    best, waited, finite = np.inf, 0, True
-    n_iter = 0
-    for n_iter in range(1, stopping.max_iter + 1):
+    watch, finite = _Watch(stopping), True
+    for epoch in range(1, stopping.max_iter + 1):
         if seed is not None:
             kernels.shuffle_as_sklearn(order, seed)
         numbers[[kernels.LOSS_SUM, kernels.OBJECTIVE_SUM]] = 0.0
@@ -101,22 +108,67 @@ def descend(
         else:
             reached = float(numbers[kernels.OBJECTIVE_SUM]) / n_train
         if verbose:
-            line = _epoch_in_words(n_iter, state, n_train, None if score is None else -reached)
+            line = _epoch_in_words(epoch, state, n_train, None if score is None else -reached)
             print(line)  # noqa: T201
-        worse = reached > best - stopping.tol if stopping.tol is not None else False
-        waited = waited + 1 if worse else 0
-        best = min(best, reached)
-        if waited >= stopping.patience:
+        if watch.ends(reached):
             if rules.rate == kernels.ADAPTIVE and numbers[kernels.ETA] > LEAST_ETA:
                 numbers[kernels.ETA] /= ETA_DIVISOR
-                waited = 0
+                watch.waited = 0
             else:
                 break
     rescale(state)
     return Descended(
         state.w, float(numbers[kernels.INTERCEPT]), state.average,
-        float(numbers[kernels.AVERAGE_INTERCEPT]), n_iter, finite,
+        float(numbers[kernels.AVERAGE_INTERCEPT]), epoch, int(numbers[kernels.N_UPDATES]), finite,
     )  # fmt: skip
+
+
+class _Watch:
+    """Whether epochs no longer improve what is to become small."""
+
+    def __init__(self, stopping: Stopping):
+        self.stopping, self.best, self.waited = stopping, np.inf, 0
+
+    def ends(self, reached: float) -> bool:
+        tol = self.stopping.tol
+        worse = tol is not None and reached > self.best - tol
+        self.waited = self.waited + 1 if worse else 0
+        self.best = min(self.best, reached)
+        return self.waited >= self.stopping.patience
+
+
+def perceptron_batches(
+    rows, start, eta: float, fit_intercept: bool, held, stopping: Stopping, n_jobs
+) -> Descended:
+    """Steps along Σ weight sign (x, 1) over the rows (X, signs, weights) on the wrong side.
+
+    It ends when there are none, or after ``stopping.max_iter`` steps with the weights that had the
+    fewest. ``held`` is which rows are left out, and their score as a function of weights and
+    intercept, which ends it as `descend`, or None.
+    """
+    X, signs, weights = rows
+    left_out, score = held
+    design = SmoothDesign(X, n_jobs)
+    point = np.append(start[0], start[1])
+    best, fewest = point, len(signs) + 1
+    watch, n_updates, epoch = _Watch(stopping), 0, 0
+    while True:
+        wrong = (signs * design.products(point) <= 0.0) & ~left_out & (weights > 0.0)
+        n_wrong = int(wrong.sum())
+        if n_wrong < fewest:
+            best, fewest = point, n_wrong
+        if n_wrong == 0 or epoch == stopping.max_iter:
+            break
+        epoch += 1
+        n_updates += n_wrong
+        step = design.slopes(np.where(wrong, signs * weights, 0.0))
+        if not fit_intercept:
+            step[-1] = 0.0
+        point = point + eta * step
+        if score is not None and watch.ends(-score(point[:-1], float(point[-1]))):
+            break
+    finite = bool(np.isfinite(best).all())
+    return Descended(best[:-1], float(best[-1]), np.empty(0), 0.0, epoch, n_updates, finite)
 
 
 def _epoch_in_words(epoch: int, state: SgdState, n_train: int, score: float | None) -> str:

@@ -66,7 +66,14 @@ from fastml.linear_model._quantile import LeastAbsoluteDeviations, QuantileRegre
 from fastml.linear_model._ridge import Ridge, ridge_regression
 from fastml.linear_model._ridge_classifier import RidgeClassifier, RidgeClassifierCV
 from fastml.linear_model._ridge_cv import RidgeCV
-from fastml.linear_model._sgd import SGDRegressor
+from fastml.linear_model._sgd._classification import SGDClassifier
+from fastml.linear_model._sgd._one_class import SGDOneClassSVM
+from fastml.linear_model._sgd._passive_aggressive import (
+    PassiveAggressiveClassifier,
+    PassiveAggressiveRegressor,
+)
+from fastml.linear_model._sgd._perceptron import Perceptron
+from fastml.linear_model._sgd._regression import SGDRegressor
 from fastml.linear_model._summary._checks import AssumptionCheck
 from fastml.linear_model._summary._result import LinearSummary, Prediction, RowInfluence
 from fastml.linear_model._summary._summary import summary
@@ -99,6 +106,9 @@ __all__ = [
     "OrthogonalMatchingPursuit",
     "OrthogonalMatchingPursuitCV",
     "PenaltyPath",
+    "PassiveAggressiveClassifier",
+    "PassiveAggressiveRegressor",
+    "Perceptron",
     "PoissonRegressor",
     "Prediction",
     "QuantileRegressor",
@@ -107,6 +117,8 @@ __all__ = [
     "RidgeClassifier",
     "RidgeClassifierCV",
     "RowInfluence",
+    "SGDClassifier",
+    "SGDOneClassSVM",
     "SGDRegressor",
     "SeparationWarning",
     "TweedieRegressor",

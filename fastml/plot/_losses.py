@@ -12,7 +12,7 @@ SURROGATES = (
     known.Hinge(),
     known.SquaredHinge(),
     known.Exponential(),
-    known.Perceptron(),
+    known.PerceptronLoss(),
 )
 
 

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fastml._jit import kernel
-from fastml.kernels.losses.definitions import by_code
+from fastml.kernels.losses.definitions import BINOMIAL, by_code
+from fastml.kernels.numeric.exp import exp64
 from fastml.kernels.numeric.prefetch import prefetch_row
 
 NO_PENALTY, L1_PENALTY, L2_PENALTY, ELASTIC_NET = 0, 1, 2, 3
@@ -18,17 +19,17 @@ CONSTANT, OPTIMAL, INVSCALING, ADAPTIVE, PASSIVE_1, PASSIVE_2 = 1, 2, 3, 4, 5, 6
 
 # Places in ``numbers``.
 INTERCEPT, AVERAGE_INTERCEPT, ETA, TIME, DEBT, SCALE, AVERAGE_A, AVERAGE_B = 0, 1, 2, 3, 4, 5, 6, 7
-SQUARED_NORM, L1_NORM, LOSS_SUM, OBJECTIVE_SUM, N_NUMBERS = 8, 9, 10, 11, 12
+SQUARED_NORM, L1_NORM, LOSS_SUM, OBJECTIVE_SUM, N_UPDATES, N_NUMBERS = 8, 9, 10, 11, 12, 13
 
 LEAST_SCALE = 1e-9
 MOST_SLOPE = 1e12
-AHEAD = 12
+AHEAD = 8
 """Steps by which rows are fetched ahead: without it each waits for memory."""
 
 
 class SgdRules(NamedTuple):
     """What stays the same: loss, penalty, steps. ``average`` is the step at which averages begin,
-    0 for none."""
+    0 for none; ``one_class`` also pulls the intercept down by alpha."""
 
     code: int
     parameter: float
@@ -42,17 +43,18 @@ class SgdRules(NamedTuple):
     intercept_step: float
     average: float
     with_objective: bool
+    one_class: bool
 
 
 class SgdRows(NamedTuple):
-    """Dense ``X`` and an empty ``indptr``, or CSR's fields and an empty ``X``; targets, weights."""
+    """Dense ``X`` and an empty ``indptr``, or CSR's fields and an empty ``X``; beside each row its
+    target and weight, next to each other in memory."""
 
     X: np.ndarray
     data: np.ndarray
     indices: np.ndarray
     indptr: np.ndarray
-    y: np.ndarray
-    weights: np.ndarray
+    targets: np.ndarray
 
 
 class SgdState(NamedTuple):
@@ -171,156 +173,181 @@ def _rate_of(rules, t, eta):
     if rules.rate == INVSCALING:
         if rules.power_t == 0.25:
             return rules.eta0 / np.sqrt(np.sqrt(t))
+        if rules.power_t == 0.5:
+            return rules.eta0 / np.sqrt(t)
         return rules.eta0 / t**rules.power_t
     return eta
 
 
 @kernel
-def _update_of(rules, y, raw, loss, slope, square, eta):
-    """What the row is multiplied by and added to the weights, but for its own weight."""
-    if rules.rate >= PASSIVE_1:
-        if rules.rate == PASSIVE_1:
-            update = 0.0
-            if square > 0.0:
-                update = loss / square
-                if update > rules.eta0:
-                    update = rules.eta0
-        else:
-            update = loss / (square + 0.5 / rules.eta0)
-        return -update if y - raw < 0.0 else update
+def _slope_of(rules, y, raw):
+    """The derivative of the loss, within bounds."""
+    if rules.code == BINOMIAL:
+        e = exp64(-abs(raw))
+        return (1.0 if raw >= 0.0 else e) / (1.0 + e) - y
+    slope = by_code(rules.code, rules.parameter, y, raw)[1]
     if slope < -MOST_SLOPE:
-        slope = -MOST_SLOPE
-    elif slope > MOST_SLOPE:
-        slope = MOST_SLOPE
-    return -eta * slope
+        return -MOST_SLOPE
+    return MOST_SLOPE if slope > MOST_SLOPE else slope
 
 
 @kernel
-def _learn(rules, x, values, columns, y, weight, state):
-    """One step from a dense row ``x`` or, where that is empty, a sparse one: writes ``state``."""
-    w, average, paid, numbers = state
-    dense = x.shape[0] > 0
-    product = _dense_product(x, w) if dense else _sparse_product(values, columns, w)
-    raw = product * numbers[SCALE] + numbers[INTERCEPT]
-    t = numbers[TIME]
-    eta = _rate_of(rules, t, numbers[ETA])
-    loss, slope, _ = by_code(rules.code, rules.parameter, y, raw)
-    if rules.with_objective:
-        numbers[LOSS_SUM] += loss
-        size = 0.0
-        if rules.penalty > NO_PENALTY and rules.rate < PASSIVE_1:
-            size = 0.5 * (1.0 - rules.l1_ratio) * numbers[SQUARED_NORM]
-            size += rules.l1_ratio * numbers[L1_NORM]
-        numbers[OBJECTIVE_SUM] += loss + rules.alpha * size
-    square = 0.0
-    if rules.rate >= PASSIVE_1:
-        square = _square(x) if dense else _square(values)
-        if rules.rate == PASSIVE_1 and square == 0.0:
-            return
-    update = weight * _update_of(rules, y, raw, loss, slope, square, eta)
-    if rules.penalty >= L2_PENALTY:
-        shrink = 1.0 - (1.0 - rules.l1_ratio) * eta * rules.alpha
-        if shrink < 0.0:
-            shrink = 0.0
-        numbers[SCALE] *= shrink
-        numbers[SQUARED_NORM] *= shrink * shrink
-        numbers[L1_NORM] *= shrink
-        if numbers[SCALE] < LEAST_SCALE:
-            rescale(state)
-    scale = numbers[SCALE]
-    if update != 0.0:
-        factor = update / scale
-        if dense and not rules.with_objective:
-            _dense_plain_update(x, factor, w)
-        else:
-            if dense:
-                squares, sizes = _dense_update(x, factor, w)
-            else:
-                squares, sizes = _sparse_update(values, columns, factor, w)
-            numbers[SQUARED_NORM] = squares * scale * scale
-            numbers[L1_NORM] = sizes * scale
-        numbers[INTERCEPT] += update * rules.intercept_step
-    if 0.0 < rules.average <= t:
-        count = t - rules.average + 1.0
-        factor = -numbers[AVERAGE_A] * update / scale
-        if dense:
-            _dense_plain_update(x, factor, average)
-        else:
-            _sparse_update(values, columns, factor, average)
-        share = 1.0 / count
-        if count > 1.0:
-            numbers[AVERAGE_B] /= 1.0 - share
-        numbers[AVERAGE_A] += share * numbers[AVERAGE_B] * scale
-        numbers[AVERAGE_INTERCEPT] += (numbers[INTERCEPT] - numbers[AVERAGE_INTERCEPT]) * share
-    if rules.penalty == L1_PENALTY or rules.penalty == ELASTIC_NET:
-        numbers[DEBT] += rules.l1_ratio * eta * rules.alpha
-        if dense:
-            for j in range(x.shape[0]):
-                _pay(j, w, paid, scale, numbers[DEBT])
-        else:
-            for p in range(columns.shape[0]):
-                _pay(columns[p], w, paid, scale, numbers[DEBT])
-    numbers[ETA] = eta
-    numbers[TIME] = t + 1.0
+def _passive_update(rules, y, raw, square):
+    """The passive-aggressive factor of a row of this squared length."""
+    loss = by_code(rules.code, rules.parameter, y, raw)[0]
+    if rules.rate == PASSIVE_1:
+        update = 0.0
+        if square > 0.0:
+            update = loss / square
+            if update > rules.eta0:
+                update = rules.eta0
+    else:
+        update = loss / (square + 0.5 / rules.eta0)
+    return -update if y - raw < 0.0 else update
 
 
 @kernel
-def _dense_epoch(rules, X, y, weights, order, left_out, state):
+def _watch(rules, y, raw, intercept, squares, sizes, numbers):
+    """Add the loss of a row and its objective to ``numbers``."""
+    loss = by_code(rules.code, rules.parameter, y, raw)[0]
+    numbers[LOSS_SUM] += loss
+    if rules.penalty > NO_PENALTY and rules.rate < PASSIVE_1:
+        size = 0.5 * (1.0 - rules.l1_ratio) * squares + rules.l1_ratio * sizes
+        loss += rules.alpha * size
+    if rules.one_class:
+        loss += rules.alpha * intercept
+    numbers[OBJECTIVE_SUM] += loss
+
+
+@kernel
+def _average_numbers(t, start, scale, intercept, numbers):
+    """Let the step count in the averages: writes ``numbers``."""
+    count = t - start + 1.0
+    share = 1.0 / count
+    if count > 1.0:
+        numbers[AVERAGE_B] /= 1.0 - share
+    numbers[AVERAGE_A] += share * numbers[AVERAGE_B] * scale
+    numbers[AVERAGE_INTERCEPT] += (intercept - numbers[AVERAGE_INTERCEPT]) * share
+
+
+@kernel
+def _dense_epoch(rules, X, targets, order, left_out, state):
     """`sgd_epoch` of dense rows, each fetched some steps ahead: writes ``state``."""
-    n = order.shape[0]
-    nothing, nowhere = X[0, :0], order[:0]
-    for k in range(n):
-        if k + AHEAD < n:
-            prefetch_row(X, order[k + AHEAD])
-        i = order[k]
-        if not left_out[i]:
-            _learn(rules, X[i], nothing, nowhere, y[i], weights[i], state)
-
-
-@kernel
-def _plain_epoch(rules, X, y, weights, order, left_out, state):
-    """The same where there is neither l1 penalty nor average nor objective: writes ``state``."""
-    w, _, _, numbers = state
-    n = order.shape[0]
+    w, average, paid, numbers = state
     intercept, scale, t, eta = numbers[INTERCEPT], numbers[SCALE], numbers[TIME], numbers[ETA]
-    decay = rules.alpha if rules.penalty >= L2_PENALTY else 0.0
+    squares, sizes = numbers[SQUARED_NORM], numbers[L1_NORM]
+    decay = (1.0 - rules.l1_ratio) * rules.alpha if rules.penalty >= L2_PENALTY else 0.0
+    pull = rules.alpha if rules.one_class else 0.0
+    passive = rules.rate >= PASSIVE_1
+    n = order.shape[0]
     for k in range(n):
         if k + AHEAD < n:
             prefetch_row(X, order[k + AHEAD])
+            prefetch_row(targets, order[k + AHEAD])
         i = order[k]
         if left_out[i]:
             continue
-        raw = _dense_product(X[i], w) * scale + intercept
+        x, y = X[i], targets[i, 0]
+        raw = _dense_product(x, w) * scale + intercept
         eta = _rate_of(rules, t, eta)
-        slope = by_code(rules.code, rules.parameter, y[i], raw)[1]
-        update = weights[i] * _update_of(rules, y[i], raw, 0.0, slope, 0.0, eta)
+        if rules.with_objective:
+            _watch(rules, y, raw, intercept, squares, sizes, numbers)
+        if passive:
+            square = _square(x)
+            if rules.rate == PASSIVE_1 and square == 0.0:
+                continue
+            update = targets[i, 1] * _passive_update(rules, y, raw, square)
+        else:
+            update = -(eta * targets[i, 1]) * _slope_of(rules, y, raw)
         shrink = 1.0 - eta * decay
-        scale *= shrink if shrink > 0.0 else 0.0
+        shrink = shrink if shrink > 0.0 else 0.0
+        scale *= shrink
+        squares *= shrink * shrink
+        sizes *= shrink
         if scale < LEAST_SCALE:
             numbers[SCALE] = scale
             rescale(state)
             scale = 1.0
+        inverse = 1.0 / scale
         if update != 0.0:
-            _dense_plain_update(X[i], update / scale, w)
-            intercept += update * rules.intercept_step
+            numbers[N_UPDATES] += 1.0
+            if rules.with_objective:
+                squares, sizes = _dense_update(x, update * inverse, w)
+                squares, sizes = squares * scale * scale, sizes * scale
+            else:
+                _dense_plain_update(x, update * inverse, w)
+        intercept += (update - eta * pull) * rules.intercept_step
+        if 0.0 < rules.average <= t:
+            _dense_plain_update(x, -numbers[AVERAGE_A] * update * inverse, average)
+            _average_numbers(t, rules.average, scale, intercept, numbers)
+        if rules.l1_ratio > 0.0:
+            numbers[DEBT] += rules.l1_ratio * eta * rules.alpha
+            for j in range(x.shape[0]):
+                _pay(j, w, paid, scale, numbers[DEBT])
         t += 1.0
     numbers[INTERCEPT], numbers[SCALE], numbers[TIME], numbers[ETA] = intercept, scale, t, eta
+    numbers[SQUARED_NORM], numbers[L1_NORM] = squares, sizes
+
+
+@kernel
+def _sparse_epoch(rules, csr, targets, order, left_out, state):
+    """The same of the rows of a CSR matrix (values, columns, first places): writes ``state``."""
+    data, indices, indptr = csr
+    w, average, paid, numbers = state
+    intercept, scale, t, eta = numbers[INTERCEPT], numbers[SCALE], numbers[TIME], numbers[ETA]
+    squares, sizes = numbers[SQUARED_NORM], numbers[L1_NORM]
+    decay = (1.0 - rules.l1_ratio) * rules.alpha if rules.penalty >= L2_PENALTY else 0.0
+    pull = rules.alpha if rules.one_class else 0.0
+    passive = rules.rate >= PASSIVE_1
+    for k in range(order.shape[0]):
+        i = order[k]
+        if left_out[i]:
+            continue
+        values, columns = data[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
+        y = targets[i, 0]
+        raw = _sparse_product(values, columns, w) * scale + intercept
+        eta = _rate_of(rules, t, eta)
+        if rules.with_objective:
+            _watch(rules, y, raw, intercept, squares, sizes, numbers)
+        if passive:
+            square = _square(values)
+            if rules.rate == PASSIVE_1 and square == 0.0:
+                continue
+            update = targets[i, 1] * _passive_update(rules, y, raw, square)
+        else:
+            update = -(eta * targets[i, 1]) * _slope_of(rules, y, raw)
+        shrink = 1.0 - eta * decay
+        shrink = shrink if shrink > 0.0 else 0.0
+        scale *= shrink
+        squares *= shrink * shrink
+        sizes *= shrink
+        if scale < LEAST_SCALE:
+            numbers[SCALE] = scale
+            rescale(state)
+            scale = 1.0
+        inverse = 1.0 / scale
+        if update != 0.0:
+            numbers[N_UPDATES] += 1.0
+            squares, sizes = _sparse_update(values, columns, update * inverse, w)
+            squares, sizes = squares * scale * scale, sizes * scale
+        intercept += (update - eta * pull) * rules.intercept_step
+        if 0.0 < rules.average <= t:
+            _sparse_update(values, columns, -numbers[AVERAGE_A] * update * inverse, average)
+            _average_numbers(t, rules.average, scale, intercept, numbers)
+        if rules.l1_ratio > 0.0:
+            numbers[DEBT] += rules.l1_ratio * eta * rules.alpha
+            for p in range(columns.shape[0]):
+                _pay(columns[p], w, paid, scale, numbers[DEBT])
+        t += 1.0
+    numbers[INTERCEPT], numbers[SCALE], numbers[TIME], numbers[ETA] = intercept, scale, t, eta
+    numbers[SQUARED_NORM], numbers[L1_NORM] = squares, sizes
 
 
 @kernel
 def sgd_epoch(rules, rows, order, left_out, state):
     """Learn from the rows in this order, but those ``left_out``; writes ``state``."""
-    X, data, indices, indptr, y, weights = rows
+    X, data, indices, indptr, targets = rows
     if indptr.shape[0] == 0:
-        plain = rules.l1_ratio == 0.0 and rules.average == 0.0 and not rules.with_objective
-        if plain and rules.rate < PASSIVE_1:
-            _plain_epoch(rules, X, y, weights, order, left_out, state)
-        else:
-            _dense_epoch(rules, X, y, weights, order, left_out, state)
-        return
-    nothing = np.empty(0, dtype=X.dtype)
-    for k in range(order.shape[0]):
-        i = order[k]
-        if not left_out[i]:
-            p, q = indptr[i], indptr[i + 1]
-            _learn(rules, nothing, data[p:q], indices[p:q], y[i], weights[i], state)
+        _dense_epoch(rules, X, targets, order, left_out, state)
+    else:
+        _sparse_epoch(rules, (data, indices, indptr), targets, order, left_out, state)

@@ -13,6 +13,7 @@ from fastml.kernels.numeric.exp import exp64, log64
 SQUARED, ABSOLUTE, PINBALL, HUBER, POISSON, GAMMA, BINOMIAL, MULTINOMIAL = 0, 1, 2, 3, 4, 5, 6, 7
 EXPONENTIAL, LP, EPSILON_INSENSITIVE, SQUARED_EPSILON_INSENSITIVE, SQUARED_LOG = 8, 9, 10, 11, 12
 HINGE, SQUARED_HINGE, PERCEPTRON, TWEEDIE_LOG, TWEEDIE_IDENTITY = 13, 14, 15, 16, 17
+MODIFIED_HUBER = 18
 
 # ---------------------------------------------------------------------------- of distances
 
@@ -141,6 +142,19 @@ def squared_hinge(y, r):
 
 
 @kernel
+def modified_huber(y, r):
+    """max(0, 1 − s r)² where s r ≥ −1, −4 s r below."""
+    s = 1.0 if y > 0.0 else -1.0
+    margin = s * r
+    if margin >= 1.0:
+        return 0.0, 0.0, 0.0
+    if margin >= -1.0:
+        short = 1.0 - margin
+        return short * short, -2.0 * s * short, 2.0
+    return -4.0 * margin, -4.0 * s, 0.0
+
+
+@kernel
 def perceptron(y, r):
     """max(0, −s r)."""
     s = 1.0 if y > 0.0 else -1.0
@@ -230,6 +244,8 @@ def by_code(code, parameter, y, r):
         return squared_hinge(y, r)
     if code == PERCEPTRON:
         return perceptron(y, r)
+    if code == MODIFIED_HUBER:
+        return modified_huber(y, r)
     if code == TWEEDIE_LOG:
         return tweedie_log(y, r, parameter)
     if code == TWEEDIE_IDENTITY:

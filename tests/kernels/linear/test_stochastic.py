@@ -16,7 +16,7 @@ pytestmark = pytest.mark.small
 def rules(**changes):
     plain = kernels.SgdRules(
         definitions.SQUARED, 0.0, kernels.ELASTIC_NET, 0.01, 0.3, kernels.INVSCALING, 0.05, 0.25,
-        0.0, 1.0, 0.0, True,
+        0.0, 1.0, 0.0, True, False,
     )  # fmt: skip
     return plain._replace(**changes)
 
@@ -46,6 +46,64 @@ def test_epochs(sparse, n):
         assert_allclose(found.numbers[kernels.INTERCEPT], b)
         assert found.numbers[kernels.TIME] == 3 * n + 1
         assert found.numbers[kernels.SCALE] == 1.0
+
+
+def test_numbers_beside_the_weights():
+    """Loss and objective, updates, the pull on the intercept of one class."""
+    rng = np.random.default_rng(1)
+    X, y, weights = rng.normal(size=(9, 3)), np.where(np.arange(9) % 2, 1.0, -1.0), np.ones(9)
+    for rows in (X, csr_array(X)):
+        for one_class in (False, True):
+            found = state(3)
+            own = rules(
+                code=definitions.PERCEPTRON, l1_ratio=0.0, penalty=kernels.L2_PENALTY, alpha=0.5,
+                rate=kernels.CONSTANT, one_class=one_class,
+            )  # fmt: skip
+            found.numbers[kernels.ETA] = 0.1
+            left_out = np.zeros(9, dtype=bool)
+            kernels.sgd_epoch(own, sgd_rows(rows, y, weights), np.arange(9), left_out, found)
+            kernels.rescale(found)
+            w, b, losses, objective, updates = np.zeros(3), 0.0, 0.0, 0.0, 0
+            for x, sign in zip(X, y):
+                raw = w @ x + b
+                loss = max(0.0, -sign * raw)
+                losses += loss
+                objective += loss + 0.25 * w @ w + (0.5 * b if one_class else 0.0)
+                wrong = sign * raw <= 0.0
+                w = 0.95 * w + 0.1 * wrong * sign * x
+                b += 0.1 * wrong * sign - (0.05 if one_class else 0.0)
+                updates += wrong
+            assert_allclose(found.w, w, rtol=1e-12)
+            for place, value in ((kernels.INTERCEPT, b), (kernels.LOSS_SUM, losses),
+                                 (kernels.OBJECTIVE_SUM, objective),
+                                 (kernels.N_UPDATES, updates)):  # fmt: skip
+                assert_allclose(found.numbers[place], value, rtol=1e-12)
+
+
+@pytest.mark.parametrize("rate", [kernels.PASSIVE_1, kernels.PASSIVE_2])
+def test_passive_aggressive(rate):
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(8, 2)), rng.normal(size=8)
+    X[3] = 0.0
+    for rows in (X, csr_array(X)):
+        found = state(2)
+        own = rules(
+            code=definitions.EPSILON_INSENSITIVE, parameter=0.1, penalty=kernels.NO_PENALTY,
+            l1_ratio=0.0, rate=rate, eta0=0.4,
+        )  # fmt: skip
+        rows = sgd_rows(rows, y, np.ones(8))
+        kernels.sgd_epoch(own, rows, np.arange(8), np.zeros(8, dtype=bool), found)
+        w, b = np.zeros(2), 0.0
+        for x, target in zip(X, y):
+            error = target - w @ x - b
+            loss, square = max(0.0, abs(error) - 0.1), x @ x
+            if rate == kernels.PASSIVE_1:
+                step = min(0.4, loss / square) if square > 0.0 else 0.0
+            else:
+                step = loss / (square + 0.5 / 0.4)
+            w, b = w + np.sign(error) * step * x, b + np.sign(error) * step
+        assert_allclose(found.w, w, rtol=1e-12)
+        assert_allclose(found.numbers[kernels.INTERCEPT], b, rtol=1e-12)
 
 
 def test_averages_and_rows_left_out():

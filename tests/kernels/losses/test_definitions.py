@@ -15,10 +15,11 @@ PARAMETERS = {
     "GAMMA": (0.0,), "BINOMIAL": (0.0,), "EXPONENTIAL": (0.0,), "LP": (1.0, 1.5, 2.0, 3.0),
     "EPSILON_INSENSITIVE": (0.2,), "SQUARED_EPSILON_INSENSITIVE": (0.2,), "SQUARED_LOG": (0.0,),
     "HINGE": (0.0,), "SQUARED_HINGE": (0.0,), "PERCEPTRON": (0.0,),
+    "MODIFIED_HUBER": (0.0,),
     "TWEEDIE_LOG": (0.0, 1.0, 1.5, 2.0, 3.0), "TWEEDIE_IDENTITY": (0.0, 1.0, 1.5, 2.0, 3.0),
 }  # fmt: skip
 ROWS = [(name, parameter) for name, values in PARAMETERS.items() for parameter in values]
-TWO_CLASSES = ("BINOMIAL", "EXPONENTIAL", "HINGE", "SQUARED_HINGE", "PERCEPTRON")
+TWO_CLASSES = ("BINOMIAL", "EXPONENTIAL", "HINGE", "SQUARED_HINGE", "PERCEPTRON", "MODIFIED_HUBER")
 
 
 def data(name):
@@ -64,6 +65,7 @@ def test_a_code_means_its_function(y, r):
         "HINGE": kernels.hinge(y, r),
         "SQUARED_HINGE": kernels.squared_hinge(y, r),
         "PERCEPTRON": kernels.perceptron(y, r),
+        "MODIFIED_HUBER": kernels.modified_huber(y, r),
         "PINBALL": kernels.pinball(y, r, 0.3),
         "HUBER": kernels.huber(y, r, 0.3),
         "LP": kernels.lp(y, r, 0.3),
