@@ -211,7 +211,9 @@ class ElasticNet(MultiOutputMixin, RegressorMixin, _CoordinateModel):
                 self, X, y, accept_sparse="csc", dtype=FLOATS, multi_output=True, y_numeric=True,
                 accept_large_sparse=False,
             )  # fmt: skip
-            X, y = settled(X), check_array(y, dtype=X.dtype.type, ensure_2d=False)
+            X = settled(X)
+            if y.dtype != X.dtype:
+                y = check_array(y, dtype=X.dtype.type, ensure_2d=False)
         weights = self._relative_weights(sample_weight, X)
         Y = np.asarray(y, dtype=np.float64).reshape(X.shape[0], -1)
         gram = self._gram(X, weights)
