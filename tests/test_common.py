@@ -228,6 +228,8 @@ SERIAL_BY_DESIGN: set[str] = {
     "Lasso",
     "LassoCV",
     "LassoLars",
+    "LarsCV",
+    "LassoLarsCV",
     "LassoLarsIC",
     "LinearRegression",
     "LinearDiscriminantAnalysis",

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from fastml._validation import FLOATS, check_array, check_weights, validate_data
+from fastml.linear_model._summarised import Summarised
 
 MANY_VALUES = 1 << 20
 """Values of dense X from which NaN is looked for in sums of squares that are needed anyway."""
@@ -18,7 +19,7 @@ SCALINGS = ("sum", "half_sum", "mean", "half_mean")
 """What multiplies the sum of squared residuals: 1, ½, 1/n, 1/(2n)."""
 
 
-class LinearPredictor(BaseEstimator):
+class LinearPredictor(Summarised, BaseEstimator):
     """Predictions X w + intercept, and how the intercept follows from means."""
 
     def _read(self, X, y, *, accept_sparse=("csr", "csc"), check_later=False):

@@ -18,6 +18,7 @@ from fastml._validation import FLOATS, check_array, validate_data
 from fastml.linear_model._base import SCALINGS, LinearPredictor, loss_factor, settled
 from fastml.linear_model._docs import NET_ENTRIES
 from fastml.linear_model._path import check_gram, enet_path, warn_of_gaps
+from fastml.linear_model._summarised import KEEP
 
 NET_CONSTRAINTS = {
     "alpha": [Interval(Real, 0, None, closed="left")],
@@ -33,6 +34,7 @@ NET_CONSTRAINTS = {
     "selection": [StrOptions({"cyclic", "random"})],
     "scaling": [StrOptions(set(SCALINGS))],
     "constraint": [Interval(Real, 0, None, closed="neither"), None],
+    **KEEP,
 }
 
 
@@ -124,6 +126,7 @@ class ElasticNet(MultiOutputMixin, RegressorMixin, _CoordinateModel):
     {selection}
     {scaling}
     {constraint}
+    {keep_summary}
 
     Attributes
     ----------
@@ -161,6 +164,7 @@ class ElasticNet(MultiOutputMixin, RegressorMixin, _CoordinateModel):
         selection="cyclic",
         scaling="half_mean",
         constraint=None,
+        keep_summary=False,
     ):
         self.alpha = alpha
         self.l1_ratio = l1_ratio
@@ -175,6 +179,7 @@ class ElasticNet(MultiOutputMixin, RegressorMixin, _CoordinateModel):
         self.selection = selection
         self.scaling = scaling
         self.constraint = constraint
+        self.keep_summary = keep_summary
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None, check_input=True):
@@ -206,11 +211,14 @@ class ElasticNet(MultiOutputMixin, RegressorMixin, _CoordinateModel):
                 self, X, y, accept_sparse="csc", dtype=FLOATS, multi_output=True, y_numeric=True,
                 accept_large_sparse=False,
             )  # fmt: skip
-            X, y = settled(X), check_array(y, dtype=X.dtype.type, ensure_2d=False)
+            X = settled(X)
+            if y.dtype != X.dtype:
+                y = check_array(y, dtype=X.dtype.type, ensure_2d=False)
         weights = self._relative_weights(sample_weight, X)
         Y = np.asarray(y, dtype=np.float64).reshape(X.shape[0], -1)
         gram = self._gram(X, weights)
         self._descend(X, Y, weights, y.ndim, joint=False, gram=gram)
+        self._keep(X, Y if Y.shape[1] > 1 else Y[:, 0], sample_weight=weights)
         return self
 
     def _gram(self, X, weights):
@@ -249,6 +257,7 @@ class Lasso(ElasticNet):
     {selection}
     {scaling}
     {constraint}
+    {keep_summary}
 
     Attributes
     ----------
@@ -283,6 +292,7 @@ class Lasso(ElasticNet):
         selection="cyclic",
         scaling="half_mean",
         constraint=None,
+        keep_summary=False,
     ):
         super().__init__(
             alpha=alpha,
@@ -298,6 +308,7 @@ class Lasso(ElasticNet):
             selection=selection,
             scaling=scaling,
             constraint=constraint,
+            keep_summary=keep_summary,
         )
 
 
@@ -338,7 +349,9 @@ class MultiTaskElasticNet(MultiOutputMixin, RegressorMixin, _CoordinateModel):
            [0.456, 0.456]])
     """
 
-    _parameter_constraints: dict = _but("precompute", "positive", "scaling", "constraint")
+    _parameter_constraints: dict = _but(
+        "precompute", "positive", "scaling", "constraint", "keep_summary"
+    )
 
     scaling, constraint = "half_mean", None
 
@@ -443,7 +456,7 @@ class MultiTaskLasso(MultiTaskElasticNet):
     """
 
     _parameter_constraints: dict = _but(
-        "l1_ratio", "precompute", "positive", "scaling", "constraint"
+        "l1_ratio", "precompute", "positive", "scaling", "constraint", "keep_summary"
     )
 
     def __init__(

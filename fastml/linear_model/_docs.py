@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fastml.linear_model._summarised import KEEP_ENTRY
+
 NET_ENTRIES = {
     "alpha": """
 alpha : float, default=1.0
@@ -59,6 +61,7 @@ constraint : float, default=None
     alpha = 1, is at most this. ``alpha`` is not used; ``alpha_`` is the factor of the penalty that
     has the same solution. For one target.
 """,
+    "keep_summary": KEEP_ENTRY,
     "fitted": """
 coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
     The weights w.

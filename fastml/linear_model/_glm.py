@@ -13,11 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 from fastml._docs import COMMON, documented
 from fastml._engines.smooth_linear.design import SmoothDesign
 from fastml._engines.smooth_linear.objective import SmoothObjective
-from fastml._engines.smooth_linear.solvers import minimise
+from fastml._engines.smooth_linear.offset import OffsetObjective
+from fastml._engines.smooth_linear.solvers import minimise, newton
 from fastml._sklearn import Interval, StrOptions, check_sample_weight, fit_context
 from fastml._validation import FLOATS, check_array, kernel_view, validate_data
 from fastml.kernels.losses import definitions
 from fastml.linear_model._predictor import linear_predictor, warn_unless_converged
+from fastml.linear_model._summarised import KEEP, KEEP_ENTRY, Summarised
 
 ENTRIES = {
     **COMMON,
@@ -38,6 +40,7 @@ ENTRIES = {
         verbose : int, default=0
             If positive, each step is printed.
     """,
+    "keep_summary": KEEP_ENTRY,
     "attributes": """
         coef_ : ndarray of shape (n_features,)
             Weights.
@@ -53,7 +56,17 @@ ENTRIES = {
 }
 
 
-class GeneralizedLinearBase(RegressorMixin, BaseEstimator):
+def check_offset(offset, n: int):
+    """Offsets of n rows in float64; None if there are none."""
+    if offset is None:
+        return None
+    offset = check_array(offset, ensure_2d=False, dtype=np.float64)
+    if offset.shape != (n,):
+        raise ValueError(f"offset must have shape ({n},), got {offset.shape}")
+    return offset
+
+
+class GeneralizedLinearBase(Summarised, RegressorMixin, BaseEstimator):
     """What the three share; a subclass says its power, link and scikit-learn's name of the loss."""
 
     _parameter_constraints: dict = {
@@ -65,6 +78,7 @@ class GeneralizedLinearBase(RegressorMixin, BaseEstimator):
         "warm_start": ["boolean"],
         "verbose": ["verbose"],
         "n_jobs": [None, Integral],
+        **KEEP,
     }
 
     def __init__(
@@ -78,6 +92,7 @@ class GeneralizedLinearBase(RegressorMixin, BaseEstimator):
         warm_start=False,
         verbose=0,
         n_jobs=None,
+        keep_summary=False,
     ):
         self.alpha = alpha
         self.fit_intercept = fit_intercept
@@ -87,6 +102,7 @@ class GeneralizedLinearBase(RegressorMixin, BaseEstimator):
         self.warm_start = warm_start
         self.verbose = verbose
         self.n_jobs = n_jobs
+        self.keep_summary = keep_summary
 
     def _distribution(self) -> tuple[str, float, bool]:
         """(name of the loss, power, whether the link is the logarithm)."""
@@ -121,7 +137,7 @@ class GeneralizedLinearBase(RegressorMixin, BaseEstimator):
         return tags
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, *, offset=None):
         """Fit the weights.
 
         Parameters
@@ -131,7 +147,11 @@ class GeneralizedLinearBase(RegressorMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
+            Weights of the rows: how often a row was seen (frequency), or what divides its variance
+            (exposure of a mean, say). The fit is the same; the errors of `summary` are not
+            (``weight_kind``), and those kept are of the second kind.
+        offset : array-like of shape (n_samples,), default=None
+            Added to w · x + b with a weight of 1: log exposure of counts, say.
 
         Returns
         -------
@@ -142,48 +162,70 @@ class GeneralizedLinearBase(RegressorMixin, BaseEstimator):
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, X, dtype=X.dtype)
         self._check_range(y)
+        shift = check_offset(offset, X.shape[0])
 
-        objective = SmoothObjective(
+        described = (
             SmoothDesign(X, self.n_jobs), *self._loss(), y, sample_weight, self.alpha,
             self.fit_intercept,
         )  # fmt: skip
+        objective = (
+            SmoothObjective(*described) if shift is None else OffsetObjective(*described, shift)
+        )
         start = np.zeros(objective.n_free)
         if self.warm_start and hasattr(self, "coef_"):
             start[: X.shape[1]] = self.coef_
             if self.fit_intercept:
                 start[-1] = self.intercept_
         elif self.fit_intercept:
-            mean = float(np.average(y, weights=sample_weight))
-            start[-1] = np.log(mean) if self._distribution()[2] else mean
+            start[-1] = self._level(y, sample_weight, shift)
         found = minimise(objective, start, self.tol, self.max_iter, report=self._report)
         warn_unless_converged(self, found, self.tol)
         self.n_iter_ = found.n_iter
         w = found.w.astype(X.dtype, copy=False)
         self.coef_ = w[: X.shape[1]].copy()
         self.intercept_ = w[-1] if self.fit_intercept else 0.0
+        self._keep(X, y, sample_weight=sample_weight, offset=shift)
         return self
+
+    def _level(self, y, weights, offset) -> float:
+        """The intercept to begin with: the best without weights, up to the offsets' spread."""
+        mean = float(np.average(y, weights=weights))
+        if offset is None:
+            return float(np.log(mean)) if self._distribution()[2] else mean
+        if not self._distribution()[2]:
+            return mean - float(np.average(offset, weights=weights))
+        highest = float(offset.max())
+        spread = float(np.average(np.exp(offset - highest), weights=weights))
+        return float(np.log(mean / spread)) - highest
 
     def _report(self, step: int, value: float, gradient: float) -> None:
         if self.verbose:
             print(f"step {step}: objective {value:.10g}, gradient {gradient:.3g}")  # noqa: T201
 
-    def predict(self, X):
+    def predict(self, X, *, offset=None):
         """Expected targets.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
+        offset : array-like of shape (n_samples,), default=None
+            Added to w · x + b.
 
         Returns
         -------
         y_pred : ndarray of shape (n_samples,)
         """
-        raw = linear_predictor(self, X)
+        raw = self._raw(X, offset)
         return np.exp(raw) if self._distribution()[2] else raw
 
-    def score(self, X, y, sample_weight=None):
-        """D² = 1 − deviance / deviance of the best constant.
+    def _raw(self, X, offset):
+        raw = linear_predictor(self, X)
+        shift = check_offset(offset, len(raw))
+        return raw if shift is None else raw + shift
+
+    def score(self, X, y, sample_weight=None, *, offset=None):
+        """D² = 1 − deviance / deviance of the best constant (beside the offset).
 
         Parameters
         ----------
@@ -193,23 +235,35 @@ class GeneralizedLinearBase(RegressorMixin, BaseEstimator):
             Their targets.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
+        offset : array-like of shape (n_samples,), default=None
+            Added to w · x + b.
 
         Returns
         -------
         score : float
         """
         check_is_fitted(self)
-        raw = np.asarray(linear_predictor(self, X), dtype=np.float64)
+        raw = np.asarray(self._raw(X, offset), dtype=np.float64)
         y = check_array(y, dtype=np.float64, order="C", ensure_2d=False)
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, X, dtype=np.float64)
         self._check_range(y)
-        mean = np.average(y, weights=sample_weight)
-        level = np.log(mean) if self._distribution()[2] else mean
+        constant = self._best_constant(y, sample_weight, check_offset(offset, len(y)))
         least = np.average(self._saturated(y), weights=sample_weight)
         own = self._mean_loss(y, raw, sample_weight) - least
-        null = self._mean_loss(y, np.full(len(y), level), sample_weight) - least
+        null = self._mean_loss(y, constant, sample_weight) - least
         return float(1.0 - own / null)
+
+    def _best_constant(self, y, weights, offset):
+        """Raw predictions of the best model without columns."""
+        level = self._level(y, weights, offset)
+        if offset is None:
+            return np.full(len(y), level)
+        design = SmoothDesign(np.zeros((len(y), 1)), self.n_jobs)
+        objective = OffsetObjective(design, *self._loss(), y, weights, 1.0, True, offset)
+        start = np.array([0.0, level])
+        found = newton(objective, start, 1e-12 * max(1.0, float(np.abs(y).mean())), 100, None, None)
+        return found[0].w[-1] + offset
 
     def _mean_loss(self, y, raw, weights) -> float:
         values, slopes, curvatures = np.empty((3, len(y)))
@@ -242,6 +296,7 @@ class PoissonRegressor(GeneralizedLinearBase):
     ----------
     {parameters}
     {n_jobs}
+    {keep_summary}
 
     Attributes
     ----------
@@ -271,6 +326,7 @@ class GammaRegressor(GeneralizedLinearBase):
     ----------
     {parameters}
     {n_jobs}
+    {keep_summary}
 
     Attributes
     ----------
@@ -306,6 +362,7 @@ class TweedieRegressor(GeneralizedLinearBase):
     link : {'auto', 'identity', 'log'}, default='auto'
         μ = w · x + b or its exponential; 'auto' is the former for powers up to 0.
     {n_jobs}
+    {keep_summary}
 
     Attributes
     ----------
@@ -339,6 +396,7 @@ class TweedieRegressor(GeneralizedLinearBase):
         warm_start=False,
         verbose=0,
         n_jobs=None,
+        keep_summary=False,
     ):
         super().__init__(
             alpha=alpha,
@@ -349,6 +407,7 @@ class TweedieRegressor(GeneralizedLinearBase):
             warm_start=warm_start,
             verbose=verbose,
             n_jobs=n_jobs,
+            keep_summary=keep_summary,
         )
         self.power = power
         self.link = link

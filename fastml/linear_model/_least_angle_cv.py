@@ -20,7 +20,7 @@ from fastml.linear_model._least_angle import (
     ANGLE_ENTRIES,
     EPS,
     STEPS,
-    AnglePath,
+    Lars,
 )
 
 ENTRIES = {
@@ -52,7 +52,7 @@ CV_CONSTRAINTS = {
 }  # fmt: skip
 
 
-class _AngleCV(ChosenByFolds, AnglePath):
+class _AngleCV(ChosenByFolds, Lars):
     """Paths of folds, errors between their corners, and the fit on all rows."""
 
     _lasso = False
@@ -213,7 +213,7 @@ class LarsCV(_AngleCV):
 
 
 @documented(ENTRIES)
-class LassoLarsCV(_AngleCV):
+class LassoLarsCV(LarsCV):
     """The lasso with a penalty chosen by cross-validation, along the path of `LassoLars`.
 
     Unlike `LassoCV` it compares the penalties at which a column enters or leaves in some fold.
@@ -275,22 +275,3 @@ class LassoLarsCV(_AngleCV):
         self.eps = eps
         self.copy_X = copy_X
         self.positive = positive
-
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, **params):
-        """Choose the penalty and follow the path to it.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,)
-            Targets.
-        **params : dict
-            What metadata routing hands to the splitter.
-
-        Returns
-        -------
-        self : object
-        """
-        return self._fit(X, y, params)

@@ -7,11 +7,14 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
+from fastml._docs import documented
 from fastml._engines.linear.least_squares import least_squares, non_negative
 from fastml._sklearn import Interval, fit_context
 from fastml.linear_model._base import LinearPredictor
+from fastml.linear_model._summarised import KEEP, KEEP_ENTRY
 
 
+@documented({"keep_summary": KEEP_ENTRY})
 class LinearRegression(MultiOutputMixin, RegressorMixin, LinearPredictor):
     """Ordinary least squares: the w and w₀ that minimise Σ u_i (y_i − w₀ − w · x_i)².
 
@@ -32,6 +35,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, LinearPredictor):
         For scikit-learn's sake: BLAS uses all cores.
     positive : bool, default=False
         Whether weights must be at least 0. Dense X only.
+    {keep_summary}
 
     Attributes
     ----------
@@ -63,14 +67,25 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, LinearPredictor):
         "n_jobs": [None, Integral],
         "positive": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="left")],
+        **KEEP,
     }
 
-    def __init__(self, *, fit_intercept=True, copy_X=True, tol=1e-6, n_jobs=None, positive=False):
+    def __init__(
+        self,
+        *,
+        fit_intercept=True,
+        copy_X=True,
+        tol=1e-6,
+        n_jobs=None,
+        positive=False,
+        keep_summary=False,
+    ):
         self.fit_intercept = fit_intercept
         self.copy_X = copy_X
         self.tol = tol
         self.n_jobs = n_jobs
         self.positive = positive
+        self.keep_summary = keep_summary
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -88,7 +103,9 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, LinearPredictor):
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights u_i of the squared errors.
+            Weights u_i of the squared errors: how often a row was seen, or 1 / variance of its
+            error. The fit is the same; the errors of `summary` are not (``weight_kind``), and
+            those kept are of the second kind.
 
         Returns
         -------
@@ -110,4 +127,5 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, LinearPredictor):
         if found.rank is not None:
             self.rank_, self.singular_ = found.rank, found.singular.astype(X.dtype, copy=False)
         self._set(found.coef, found.x_means, found.y_means, X.dtype, axes, flat=False)
+        self._keep(X, Y if Y.shape[1] > 1 else Y[:, 0], sample_weight=weights)
         return self

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
+from fastml._docs import documented
 from fastml._engines.linear.design import CentredDesign
 from fastml._engines.linear.elastic_net import Squares, path_on_columns, path_on_gram
 from fastml._engines.linear.least_squares import Fit
@@ -17,12 +18,14 @@ from fastml._engines.linear.ridge import solve_named
 from fastml._sklearn import Interval, StrOptions, fit_context, validate_params
 from fastml._validation import FLOATS, check_array
 from fastml.linear_model._base import SCALINGS, LinearPredictor, loss_factor
+from fastml.linear_model._summarised import KEEP, KEEP_ENTRY
 
 SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
 
 NON_NEGATIVE_TOL, NON_NEGATIVE_PASSES = 1e-12, 100_000
 
 
+@documented({"keep_summary": KEEP_ENTRY})
 class Ridge(MultiOutputMixin, RegressorMixin, LinearPredictor):
     """Least squares with the penalty alpha \\|w\\|².
 
@@ -54,6 +57,7 @@ default='auto'
     scaling : {'sum', 'half_sum', 'mean', 'half_mean'}, default='sum'
         What multiplies the sum of squared errors in the objective: 1, ½, 1/n or 1/(2n), where n is
         the sum of weights. alpha \\|w\\|² stays as it is.
+    {keep_summary}
 
     Attributes
     ----------
@@ -88,6 +92,7 @@ default='auto'
         "positive": ["boolean"],
         "random_state": ["random_state"],
         "scaling": [StrOptions(set(SCALINGS))],
+        **KEEP,
     }
 
     def __init__(
@@ -102,6 +107,7 @@ default='auto'
         positive=False,
         random_state=None,
         scaling="sum",
+        keep_summary=False,
     ):
         self.alpha = alpha
         self.fit_intercept = fit_intercept
@@ -112,6 +118,7 @@ default='auto'
         self.positive = positive
         self.random_state = random_state
         self.scaling = scaling
+        self.keep_summary = keep_summary
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -153,6 +160,7 @@ default='auto'
             self._refuse_nan(X, found.coef)
         self.n_iter_, self.solver_ = n_iter, solver
         self._set(found.coef, found.x_means, found.y_means, X.dtype, axes, flat=True)
+        self._keep(X, Y if Y.shape[1] > 1 else Y[:, 0], sample_weight=weights)
         return self
 
     def _check_solver(self, sparse: bool) -> str:

@@ -498,3 +498,91 @@ def test_no_degree_of_freedom_is_left(rng):
     )  # fmt: skip
     assert small.df_residual < 0
     assert np.isnan(small.std_error).all()
+
+
+# ---------------------------------------------------------------------------- as a method
+
+
+@pytest.mark.parametrize("kind", [True, "HC0", "HC3"])
+def test_kept_summary_is_that_of_the_rows(kind):
+    from fastml.linear_model import Lasso, LinearRegression, PoissonRegressor, Ridge
+
+    rng = np.random.default_rng(0)
+    X, weights, offset = rng.normal(size=(400, 3)), rng.uniform(1, 3, 400), rng.normal(size=400)
+    y = rng.poisson(np.exp(0.3 * X[:, 0] + offset)).astype(float)
+    name = "classic" if kind is True else kind
+    plain = LinearRegression(keep_summary=kind).fit(X, y, weights)
+    counts = PoissonRegressor(alpha=0.0, tol=1e-9, keep_summary=kind).fit(X, y, offset=offset)
+    others = [model.fit(X, y) for model in (Ridge(keep_summary=kind), Lasso(keep_summary=kind))]
+    for model, options in (
+        (plain, {"sample_weight": weights}), (counts, {"offset": offset}),
+        *((model, {}) for model in others),
+    ):  # fmt: skip
+        found = model.summary()
+        expected = summary(model, X, y, covariance=name, **options)
+        assert str(found) == str(expected) == str(model.summary(X, y, covariance=name, **options))
+        np.testing.assert_array_equal(found.std_error, expected.std_error)
+        assert found.covariance_kind == name
+        assert len(pickle.dumps(model)) < 20_000  # p × p numbers, not the rows
+        assert str(pickle.loads(pickle.dumps(model)).summary()) == str(found)
+
+
+def test_summary_that_was_not_kept():
+    from fastml.linear_model import Lasso, LinearRegression
+
+    X, y = np.arange(10.0)[:, None], np.arange(10.0) % 4
+    model = LinearRegression().fit(X, y)
+    with pytest.raises(ValueError, match="kept no summary"):
+        model.summary()
+    with pytest.raises(ValueError, match="X and y, or neither"):
+        model.summary(X)
+    assert np.isfinite(Lasso(0.1).fit(X, y).summary(X, y).std_error).all()
+    kept = LinearRegression(keep_summary=True).fit(X, y)
+    kept.set_params(keep_summary=False).fit(X, y)
+    with pytest.raises(ValueError, match="kept no summary"):
+        kept.summary()
+
+
+@pytest.mark.parametrize(
+    ("name", "family"), [("PoissonRegressor", "Poisson"), ("GammaRegressor", "Gamma")]
+)
+@pytest.mark.parametrize("weighted", [None, "frequency", "variance"])
+def test_offsets_as_statsmodels(name, family, weighted):
+    sm = pytest.importorskip("statsmodels.api")
+    from fastml import linear_model
+
+    rng = np.random.default_rng(0)
+    X, offset = rng.normal(size=(300, 3)), rng.normal(size=300)
+    mean = np.exp(X @ [0.3, -0.2, 0.1] + 0.5 + offset)
+    y = rng.poisson(mean).astype(float) if family == "Poisson" else mean * rng.gamma(2, 0.5, 300)
+    weights = None if weighted is None else rng.integers(1, 4, 300).astype(float)
+    given = {} if weighted is None else {f"{weighted[: 3 + (weighted[0] == 'f')]}_weights": weights}
+    link = {} if family == "Poisson" else {"link": sm.families.links.Log()}
+    theirs = sm.GLM(
+        y, sm.add_constant(X), offset=offset, family=getattr(sm.families, family)(**link), **given
+    ).fit(tol=1e-14)
+    model = getattr(linear_model, name)(alpha=0.0, tol=1e-10).fit(X, y, weights, offset=offset)
+    options = {} if weighted is None else {"sample_weight": weights, "weight_kind": weighted}
+    found = model.summary(X, y, offset=offset, **options)
+    np.testing.assert_allclose(found.coef, theirs.params, atol=1e-8)
+    np.testing.assert_allclose(found.std_error, theirs.bse, rtol=1e-8)
+    np.testing.assert_allclose(found.p_value, theirs.pvalues, atol=1e-8)
+    assert found.deviance == pytest.approx(theirs.deviance, rel=1e-8)
+    np.testing.assert_allclose(model.predict(X, offset=offset), theirs.predict(), rtol=1e-8)
+    score = model.score(X, y, weights, offset=offset)
+    assert score == pytest.approx(1.0 - theirs.deviance / theirs.null_deviance, abs=1e-8)
+    if family == "Poisson":
+        assert found.log_likelihood == pytest.approx(theirs.llf, rel=1e-8)
+
+
+def test_offsets_of_many_rows_begin_with_a_sample():
+    from fastml.linear_model import PoissonRegressor
+
+    rng = np.random.default_rng(0)
+    X, offset = rng.normal(size=(70_000, 2)), rng.normal(size=70_000)
+    y = rng.poisson(np.exp(0.2 * X[:, 0] + offset)).astype(float)
+    model = PoissonRegressor(alpha=0.0, tol=1e-9).fit(X, y, offset=offset)
+    residual = y - model.predict(X, offset=offset)
+    assert np.abs(np.r_[residual.mean(), X.T @ residual / len(y)]).max() < 1e-8
+    with pytest.raises(ValueError, match="offset must have shape"):
+        model.predict(X, offset=offset[:5])

@@ -60,12 +60,13 @@ class ChosenColumns:
 
     def add(self, j: int, eps: float) -> float:
         """Choose column j; returns its pivot, and does not choose it if that is too small."""
-        from scipy.linalg import solve_triangular
+        from scipy.linalg.lapack import dtrtrs
 
         line, k = self.line(j), len(self.active)
         below = np.zeros(k)
         if k:
-            below = solve_triangular(self.factor, line[self.active], lower=True, check_finite=False)
+            # The transpose is in Fortran order, and LAPACK need not copy it.
+            below, _ = dtrtrs(self.factor.T, line[self.active], lower=0, trans=1)
         pivot = max(np.sqrt(abs(line[j] - below @ below)), eps)
         if pivot < DEPENDENT:
             return pivot
@@ -83,9 +84,9 @@ class ChosenColumns:
         return gone
 
     def solve(self, right: NDArray) -> NDArray:
-        from scipy.linalg import cho_solve
+        from scipy.linalg.lapack import dpotrs
 
-        return cho_solve((self.factor, True), right, check_finite=False)
+        return dpotrs(self.factor.T, right, lower=0)[0]
 
     def fitted_pull(self, weights: NDArray) -> NDArray:
         """A'A w for weights of the chosen columns."""
@@ -157,11 +158,12 @@ def least_angles(
         fall = columns.fitted_pull(direction)  # how fast pulls fall; scale for the chosen
         step = largest / scale
         rest = np.flatnonzero(free)
-        gone = np.isin(rest, let_go)
-        above = rest[~gone | (pull[rest] < 0.0)]
+        above = below = rest
+        if let_go:
+            gone = np.isin(rest, let_go)
+            above, below = rest[~gone | (pull[rest] < 0.0)], rest[~gone | (pull[rest] > 0.0)]
         step = min(step, _caught_up(largest - pull[above], scale - fall[above]))
         if not positive:
-            below = rest[~gone | (pull[rest] > 0.0)]
             step = min(step, _caught_up(largest + pull[below], scale + fall[below]))
         active = np.array(columns.active)
         dropped, leaving = False, np.empty(0, dtype=np.intp)

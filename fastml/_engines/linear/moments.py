@@ -13,9 +13,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastml._engines.linear.design import ROWS_AT_ONCE
+from fastml._engines.smooth_linear.design import SmoothDesign
 
 CANCELS = 1e5
 """Sum of squares over that about the mean: beyond it, products are taken about the means."""
+
+MANY_VALUES, FEW_COLUMNS = 1 << 20, 256
+"""Values of X from which, and columns up to which, one pass with threads of our own is faster."""
 
 
 class Moments(NamedTuple):
@@ -61,6 +65,8 @@ def moments_of(X, Y: NDArray, weights=None, x_shift=None, y_shift=None) -> Momen
     )
     if sp.issparse(X):
         return _of_sparse(X, Y - shifts[1], weights, shifts)
+    if k == 1 and x_shift is None and y_shift is None and _pays(X):
+        return _of_one_target(X, Y, weights, shifts)
     x, xx, xy = np.zeros(d), np.zeros((d, d)), np.zeros((d, k))
     y, yy = np.zeros(k), np.zeros(k)
     total = 0.0
@@ -87,6 +93,22 @@ def moments_of(X, Y: NDArray, weights=None, x_shift=None, y_shift=None) -> Momen
         xy += part.T @ targets
         yy += np.einsum("ij,ij->j", targets, targets)
     return Moments(float(total), x, y, xx, xy, yy, *shifts)
+
+
+def _pays(X) -> bool:
+    """Whether dense X has so many rows, and so few columns, that threads of our own pay."""
+    return X.size > MANY_VALUES and 0 < X.shape[1] <= FEW_COLUMNS and X.shape[0] > X.shape[1]
+
+
+def _of_one_target(X, Y, weights, shifts) -> Moments:
+    """All sums in one pass: those of products of (x, 1, y)."""
+    d = X.shape[1]
+    u = np.ones(X.shape[0]) if weights is None else np.asarray(weights, dtype=np.float64)
+    sums = SmoothDesign(X).gram(u, np.ascontiguousarray(Y[:, 0], dtype=np.float64))
+    return Moments(
+        float(sums[d, d]), sums[:d, d].copy(), sums[d, d + 1 :].copy(), sums[:d, :d].copy(),
+        sums[:d, d + 1 :].copy(), sums[d + 1, d + 1 :].copy(), *shifts,
+    )  # fmt: skip
 
 
 def _of_sparse(X, Y, weights, shifts) -> Moments:
