@@ -266,6 +266,12 @@ CASES = (
         peers={"kmedoids": _rust_medoids}, dtypes=BOTH,
     ),
     Case(
+        "dbscan-one-ball", "cluster.DBSCAN", "DBSCAN, all rows near each other, {n:,} × {d}",
+        partial(blobs, k=1), sizes(n=(300, 2_000, 8_000), d=30),
+        Quality("share of noise", lambda data, model: float(np.mean(model.labels_ < 0))),
+        {"eps": 1e3, "min_samples": 10}, peers={"sklearn": {"n_jobs": 2}},
+    ),
+    Case(
         "dbscan", "cluster.DBSCAN", "DBSCAN, {n:,} × {d}",
         partial(blobs, k=20), sizes(n=(1_000, 20_000, 200_000), d=2),
         Quality("share of noise", lambda data, model: float(np.mean(model.labels_ < 0))),

@@ -112,6 +112,7 @@ HISTOGRAMS = (
               {"max_iter": 10, "early_stopping": True, "max_features": 0.5, "subsample": 0.7},
               {"max_iter": 10, "max_leaf_nodes": None},
           )),
+    _hist("boosting-wide", "two classes", "two classes", (900, 20_000, 300_000), 40, TREES),
     _hist("boosting-regression", "regression", "values", (900, 20_000, 200_000), 50,
           (10, 20, 200), variants=(
               {"max_iter": 10, "loss": "absolute_error"},

@@ -50,6 +50,8 @@ MACHINES = (
     _machine("svc-10-classes", "SVC", "rbf, {k} classes", MEDIUM, 50, size={"k": 10}),
     _machine("svc-noisy", "SVC", "rbf, C = 1000, noisy", (300, 1_000, 10_000), 20,
              data=partial(labelled_blobs, noise=0.1), params={"C": 1000.0}),
+    _machine("svc-overlapping", "SVC", "rbf, 30 % of labels flipped", (300, 2_000, 12_000), 20,
+             INTELEX, partial(labelled_blobs, noise=0.6)),  # relabelled at random: half of 60 %
     _machine("svr", "SVR", "rbf", LARGE, 20, INTELEX, curve, SAME_R2,
              variants=({"kernel": "cosine", "C": 10.0},)),
     _machine("one-class-svm", "OneClassSVM", "nu = 0.1", LARGE, 10, params={"nu": 0.1},

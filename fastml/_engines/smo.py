@@ -54,6 +54,9 @@ BATCH = 512
 EARLY = 16
 """Rounds before working sets grow to hold all support vectors."""
 
+ROW_AT_A_TIME = 2.0, 1 / 16
+"""A kernel row made alone takes the time of so many made together: this, and that per column."""
+
 
 @dataclass
 class Dual:
@@ -301,6 +304,7 @@ class RowCache:
         self.owner = np.full(slots, -1)
         self.last_use = np.full(slots, -1)
         self.round = 0
+        self.room = np.empty(0, dtype=source.dtype)
 
     def slots(self, wanted):
         """Slots of the rows ``wanted``, computed if they are not there."""
@@ -318,12 +322,19 @@ class RowCache:
             self.source.fill(self.rows[missing], free, self.rows, self.values, self.n_jobs)
         return self.slot_of[wanted]
 
-    def block(self, chosen):
+    def matrix(self, size, most):
+        """Room for K of a working set of at most ``most``: new memory is as slow as its values."""
+        if self.room.size < size * size:
+            self.room = np.empty(0, dtype=self.source.dtype)  # before there is a larger one
+            self.room = np.empty(max(size**2, min(2 * size**2, most**2)), self.source.dtype)
+        return self.room[: size * size].reshape(size, size)
+
+    def block(self, chosen, most):
         """K of the chosen rows with each other: from the cache, or computed but not kept.
 
         Single precision is computed faster than its columns are gathered from long rows.
         """
-        block = np.empty((chosen.size, chosen.size), dtype=self.source.dtype)
+        block = self.matrix(chosen.size, most)
         slots = self.slot_of[chosen]
         gather = (slots >= 0) & (self.source.dtype == np.float64)
         there, missing = np.flatnonzero(gather), np.flatnonzero(~gather)
@@ -343,6 +354,7 @@ def _solve_by_rounds(source, dual, tol, limit, cache_bytes, n_jobs, report) -> S
     beta, v = dual.beta.copy(), dual.target.copy()
     _correct(v, cache, np.flatnonzero(_per_row(beta, dual)), _per_row(beta, dual), n_jobs)
     steps, working, rounds = 0, np.empty(0, dtype=np.intp), 0
+    looked_at = n  # kernel rows of a working set that its solution needs, by the round before
     while True:
         rising = np.where(beta < dual.upper, v, -FAR)
         sinking = np.where(beta > dual.lower, v, FAR)
@@ -352,7 +364,6 @@ def _solve_by_rounds(source, dual, tol, limit, cache_bytes, n_jobs, report) -> S
             return Solution(beta, v, steps, gap < tol, gap)
         working = _choose(rising, sinking, beta, working, most if rounds >= EARLY else 0, dual)
         rounds += 1
-        K = cache.block(working)
         variables = np.concatenate([working, working + n]) if m > n else working
         split = working.size if m > n else int(np.searchsorted(working, dual.split))
         small = Dual(
@@ -365,8 +376,14 @@ def _solve_by_rounds(source, dual, tol, limit, cache_bytes, n_jobs, report) -> S
             dual.grouped,
         )
         aim = max(0.5 * tol, INNER * gap)
-        found = steps_on_matrix(K, small, small.beta.copy(), small.target, aim, limit - steps)
-        del K  # before the next one is made
+        most_steps = limit - steps
+        if _pays_alone(source, looked_at, working.size):
+            most_steps = min(most_steps, patience(variables.size))  # leaps need the whole matrix
+            K = cache.matrix(working.size, most)
+            found = _solve_lazily(source, dual.rows[working], small, K, aim, most_steps)
+        else:
+            K = cache.block(working, most)
+            found = steps_on_matrix(K, small, small.beta.copy(), small.target, aim, most_steps)
         steps += found.steps
         beta[variables] = found.beta
         change = np.zeros(n)
@@ -374,7 +391,28 @@ def _solve_by_rounds(source, dual, tol, limit, cache_bytes, n_jobs, report) -> S
         changed = np.flatnonzero(change)
         if not changed.size:
             return Solution(beta, v, steps, False, gap)
+        looked_at = changed.size if found.steps < patience(variables.size) else n
         _correct(v, cache, changed, change, n_jobs)
+
+
+def _pays_alone(source, looked_at, size) -> bool:
+    """Whether to make the kernel rows of a working set one by one, as they are needed.
+
+    By sizes only: rows made alone and together differ in their last bits.
+    """
+    if not isinstance(source, DenseSource) or source.dot_kernel.form == PRECOMPUTED:
+        return False
+    alone, per_column = ROW_AT_A_TIME
+    return looked_at * (alone + per_column * source.data.X.shape[1]) < size
+
+
+def _solve_lazily(source, rows, small, K, tol, limit) -> Solution:
+    """The problem between a working set, with kernel rows in K as they are needed."""
+    diagonal = np.empty(rows.size)
+    with single_threaded_blas():
+        lazy = lazy_rows(source.dot_kernel, source.data, rows, K, diagonal)
+        beta, v = small.beta.copy(), small.target
+        return steps_on_matrix(K, small, beta, v, tol, limit, None, lazy, diagonal)
 
 
 def _correct(v, cache, changed, change, n_jobs):

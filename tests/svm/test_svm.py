@@ -479,6 +479,37 @@ def test_max_iter(cls, parameters, monkeypatch):
         assert (np.asarray(machine.n_iter_) <= 2).all()
 
 
+@every_machine
+def test_rows_of_a_working_set_alone_or_together(cls, parameters, by_rounds, monkeypatch):
+    """Rows as they are needed, or all at once: one machine; and the same bits for any threads."""
+    made = []
+    monkeypatch.setattr(smo, "EARLY", 2)
+    lazily = smo._solve_lazily
+
+    def counted(*args):
+        made.append(args[1].size)
+        return lazily(*args)
+
+    monkeypatch.setattr(smo, "_solve_lazily", counted)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 5)), rng.integers(0, 2, 300)  # nearly all are support vectors
+    machines = {}
+    for way, factor in (("alone", 0.0), ("together", 1e9)):
+        monkeypatch.setattr(smo, "ROW_AT_A_TIME", (factor, 0.0))
+        machines[way] = cls(**parameters, tol=1e-6, n_jobs=1).fit(X, y)
+        assert bool(made) == (way == "alone")
+        if made:
+            assert max(made) > smo.WORKING_SET
+            assert_bit_equal(
+                values(cls(**parameters, tol=1e-6, n_jobs=2).fit(X, y), X),
+                values(machines[way], X),
+            )
+        made.clear()
+    np.testing.assert_allclose(
+        values(machines["alone"], X), values(machines["together"], X), atol=2e-3
+    )
+
+
 @pytest.mark.parametrize("C", [1e3, 1e6, 1e9])
 def test_hardly_bounded_regression_comes_to_its_optimum(C):
     """SMO alone takes 10 million steps and is then 4 to 12 % poorer (LIBSVM: 700 million)."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+ROWS_AT_ONCE = 1024
+
 
 def column_means(X: NDArray) -> NDArray:
     """The mean of every column; short rows are laid side by side, for loops long enough to pay."""
@@ -26,6 +28,12 @@ def scaled_tolerance(X, tol: float, means: NDArray | None = None) -> float:
         from sklearn.utils.sparsefuncs import mean_variance_axis
 
         return float(np.mean(mean_variance_axis(X, axis=0)[1]) * tol)
-    deviations = X - (column_means(X) if means is None else means)
-    np.square(deviations, out=deviations)
-    return float(np.mean(column_means(deviations)) * tol)
+    means = column_means(X) if means is None else means
+    block = np.empty((min(ROWS_AT_ONCE, X.shape[0]), X.shape[1]), X.dtype)
+    total = 0.0
+    for first in range(0, X.shape[0], ROWS_AT_ONCE):  # within the cache
+        rows = X[first : first + ROWS_AT_ONCE]
+        deviations = np.subtract(rows, means, out=block[: len(rows)])
+        squares = np.einsum("ij,ij->i", deviations, deviations)
+        total += float(np.add.reduce(squares, dtype=np.float64))
+    return total / X.size * tol
