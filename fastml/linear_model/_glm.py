@@ -18,6 +18,7 @@ from fastml._engines.smooth_linear.solvers import minimise, newton
 from fastml._sklearn import Interval, StrOptions, check_sample_weight, fit_context
 from fastml._validation import FLOATS, check_array, kernel_view, validate_data
 from fastml.kernels.losses import definitions
+from fastml.linear_model._base import MANY_VALUES
 from fastml.linear_model._predictor import linear_predictor, warn_unless_converged
 from fastml.linear_model._summarised import KEEP, KEEP_ENTRY, Summarised
 
@@ -157,7 +158,11 @@ class GeneralizedLinearBase(Summarised, RegressorMixin, BaseEstimator):
         -------
         self : object
         """
-        X, y = validate_data(self, X, y, accept_sparse=("csc", "csr"), dtype=FLOATS, y_numeric=True)
+        later = isinstance(X, np.ndarray) and X.size > MANY_VALUES  # NaN shows in the gradient
+        X, y = validate_data(
+            self, X, y, accept_sparse=("csc", "csr"), dtype=FLOATS, y_numeric=True,
+            ensure_all_finite=not later,
+        )  # fmt: skip
         y = check_array(y, dtype=X.dtype, order="C", ensure_2d=False)
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, X, dtype=X.dtype)
@@ -178,7 +183,13 @@ class GeneralizedLinearBase(Summarised, RegressorMixin, BaseEstimator):
                 start[-1] = self.intercept_
         elif self.fit_intercept:
             start[-1] = self._level(y, sample_weight, shift)
-        found = minimise(objective, start, self.tol, self.max_iter, report=self._report)
+        try:
+            found = minimise(objective, start, self.tol, self.max_iter, report=self._report)
+        except np.linalg.LinAlgError:
+            validate_data(self, X, dtype=FLOATS, reset=False)
+            raise
+        if later and not (np.isfinite(found.gradient) and np.isfinite(found.w).all()):
+            validate_data(self, X, dtype=FLOATS, reset=False)
         warn_unless_converged(self, found, self.tol)
         self.n_iter_ = found.n_iter
         w = found.w.astype(X.dtype, copy=False)

@@ -223,3 +223,22 @@ def test_weights_that_are_all_zero():
     X, y, _ = data(10, 2)
     with pytest.raises(ValueError, match="Sample weights"):
         LinearRegression().fit(X, y, np.zeros(10))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_sums_of_many_rows_in_one_pass(order, dtype):
+    """One target: products of (x, 1, y) on threads; the same as block by block."""
+    from fastml._engines.linear import moments
+
+    rng = np.random.default_rng(0)
+    X = np.asarray(rng.normal(size=(30_000, 40)) + 1.0, dtype=dtype, order=order)
+    y, weights = rng.normal(size=(30_000, 1)), rng.uniform(size=30_000)
+    assert X.size > moments.MANY_VALUES
+    for u in (None, weights):
+        whole = moments.moments_of(X, y, u)
+        zeros = np.zeros(40), np.zeros(1)
+        blocks = moments.moments_of(X, y, u, *zeros)
+        for found, expected in zip(whole, blocks):
+            assert np.shape(found) == np.shape(expected)
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-7)

@@ -233,3 +233,19 @@ def test_relevance_of_many_columns():
     model = ARDRegression().fit(X, X[:, 3] * 5.0 + 0.01 * rng.normal(size=30))
     assert np.abs(model.coef_).argmax() == 3
     assert model.coef_[3] == pytest.approx(5.0, abs=0.1)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("row", [0, 39_999])
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_nan_among_many_values_is_refused(value, row, weight):
+    """It is not looked for there, but seen in what it leads to."""
+    from fastml.linear_model import GammaRegressor, PoissonRegressor
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40_000, 30)), rng.poisson(1.0, size=40_000) + 0.5
+    X[row, 3], weights = value, np.ones(40_000)
+    weights[row] = weight
+    for model in (PoissonRegressor(), GammaRegressor(alpha=0.0)):
+        with pytest.raises(ValueError, match=r"Input X contains (NaN|infinity)"):
+            model.fit(X, y, weights)
