@@ -15,6 +15,9 @@ from types import NoneType
 import numpy as np
 from numpy.typing import NDArray
 
+from fastml._docs import documented
+from fastml.metrics._entries import ENTRIES
+
 ARRAYS: list = ["array-like"]
 ARRAYS_OR_SPARSE: list = ["array-like", "sparse matrix"]
 OPTIONAL_ARRAY: list = ["array-like", None]
@@ -24,7 +27,10 @@ _SIMPLE = (str, bool, NoneType)
 
 
 def checked(**constraints) -> Callable:
-    """scikit-learn's ``validate_params``; values that are plainly right cost a look-up."""
+    """scikit-learn's ``validate_params``; values that are plainly right cost a look-up.
+
+    The docstring may name entries of `fastml.metrics._entries`.
+    """
 
     def decorate(function):
         names = tuple(inspect.signature(function).parameters)
@@ -50,7 +56,7 @@ def checked(**constraints) -> Callable:
             return function(*args, **kwargs)
 
         call._skl_parameter_constraints = constraints
-        return call
+        return documented(ENTRIES)(call)
 
     return decorate
 

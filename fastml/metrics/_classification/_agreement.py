@@ -46,14 +46,10 @@ def accuracy_score(y_true, y_pred, *, normalize=True, sample_weight=None):
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-        True labels, or an indicator matrix.
-    y_pred : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-        Predicted labels, or an indicator matrix.
+    {labels_or_indicators}
     normalize : bool, default=True
         Whether to return the share, not the number.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {sample_weight}
 
     Returns
     -------
@@ -75,14 +71,10 @@ def zero_one_loss(y_true, y_pred, *, normalize=True, sample_weight=None):
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-        True labels, or an indicator matrix.
-    y_pred : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-        Predicted labels, or an indicator matrix.
+    {labels_or_indicators}
     normalize : bool, default=True
         Whether to return the share, not the number.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {sample_weight}
 
     Returns
     -------
@@ -104,12 +96,8 @@ def hamming_loss(y_true, y_pred, *, sample_weight=None):
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-        True labels, or an indicator matrix.
-    y_pred : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-        Predicted labels, or an indicator matrix.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {labels_or_indicators}
+    {sample_weight}
 
     Returns
     -------
@@ -137,12 +125,8 @@ def balanced_accuracy_score(y_true, y_pred, *, sample_weight=None, adjusted=Fals
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        True labels.
-    y_pred : array-like of shape (n_samples,)
-        Predicted labels.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {one_label}
+    {sample_weight}
     adjusted : bool, default=False
         Whether to shift and scale: 0 for chance, 1 for perfect.
 
@@ -182,12 +166,8 @@ def matthews_corrcoef(y_true, y_pred, *, sample_weight=None):
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        True labels.
-    y_pred : array-like of shape (n_samples,)
-        Predicted labels.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {one_label}
+    {sample_weight}
 
     Returns
     -------
@@ -236,8 +216,7 @@ def cohen_kappa_score(
         Labels to count; by default all.
     weights : {'linear', 'quadratic'}, default=None
         Whether disagreement grows with the distance of the labels, or with its square.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {sample_weight}
     replace_undefined_by : float, default=np.nan
         What to return where kappa has no value, with a warning.
 
@@ -322,8 +301,7 @@ def class_likelihood_ratios(
         Predicted labels.
     labels : array-like of shape (2,), default=None
         The negative and the positive label; by default sorted.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {sample_weight}
     replace_undefined_by : {np.nan, 1.0} or dict, default=np.nan
         What stands for a ratio over zero; a dict has the keys "LR+" and "LR-".
 

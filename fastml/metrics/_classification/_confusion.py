@@ -51,15 +51,11 @@ def confusion_matrix(y_true, y_pred, *, labels=None, sample_weight=None, normali
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        True labels.
-    y_pred : array-like of shape (n_samples,)
-        Predicted labels.
+    {one_label}
     labels : array-like of shape (n_classes,), default=None
         Rows and columns, in this order; other labels are left out. By default all that occur,
         sorted.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {sample_weight}
     normalize : {'true', 'pred', 'all'}, default=None
         What sums to 1: rows, columns, or all.
 
@@ -102,12 +98,8 @@ def multilabel_confusion_matrix(
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-        True labels, or an indicator matrix.
-    y_pred : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-        Predicted labels, or an indicator matrix.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {labels_or_indicators}
+    {sample_weight}
     labels : array-like of shape (n_classes,), default=None
         Labels, or columns of the indicator matrix, in this order; by default all.
     samplewise : bool, default=False

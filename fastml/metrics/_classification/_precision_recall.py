@@ -135,26 +135,18 @@ def precision_recall_fscore_support(
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-        True labels, or an indicator matrix.
-    y_pred : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-        Predicted labels, or an indicator matrix.
+    {labels_or_indicators}
     beta : float, default=1.0
         How much more recall counts than precision.
-    labels : array-like of shape (n_labels,), default=None
-        Labels to count, in this order, where ``average`` is not 'binary'; by default all.
-    pos_label : int, float, bool or str, default=1
-        The positive label, where ``average`` is 'binary'.
+    {averaged_labels}
     average : {'micro', 'macro', 'samples', 'weighted', 'binary'} or None, default=None
         'binary': of the positive label. 'macro': mean over labels. 'weighted': mean weighted by
         their rows. 'micro': from sums over all labels. 'samples': mean over the rows of an
         indicator matrix. None: one per label.
     warn_for : list, tuple or set, default=("precision", "recall", "f-score")
         What to warn for.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
-    zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
-        What stands for 0 / 0; "warn" is 0 with a warning, NaN is left out of averages.
+    {sample_weight}
+    {zero_division}
 
     Returns
     -------
@@ -189,22 +181,11 @@ def precision_score(
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-        True labels, or an indicator matrix.
-    y_pred : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-        Predicted labels, or an indicator matrix.
-    labels : array-like of shape (n_labels,), default=None
-        Labels to count, in this order, where ``average`` is not 'binary'; by default all.
-    pos_label : int, float, bool or str, default=1
-        The positive label, where ``average`` is 'binary'.
-    average : {'micro', 'macro', 'samples', 'weighted', 'binary'} or None, default='binary'
-        'binary': of the positive label. 'macro': mean over labels. 'weighted': mean weighted by
-        their rows. 'micro': from sums over all labels. 'samples': mean over the rows of an
-        indicator matrix. None: one per label.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
-    zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
-        What stands for 0 / 0; "warn" is 0 with a warning, NaN is left out of averages.
+    {labels_or_indicators}
+    {averaged_labels}
+    {average}
+    {sample_weight}
+    {zero_division}
 
     Returns
     -------
@@ -238,22 +219,11 @@ def recall_score(
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-        True labels, or an indicator matrix.
-    y_pred : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-        Predicted labels, or an indicator matrix.
-    labels : array-like of shape (n_labels,), default=None
-        Labels to count, in this order, where ``average`` is not 'binary'; by default all.
-    pos_label : int, float, bool or str, default=1
-        The positive label, where ``average`` is 'binary'.
-    average : {'micro', 'macro', 'samples', 'weighted', 'binary'} or None, default='binary'
-        'binary': of the positive label. 'macro': mean over labels. 'weighted': mean weighted by
-        their rows. 'micro': from sums over all labels. 'samples': mean over the rows of an
-        indicator matrix. None: one per label.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
-    zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
-        What stands for 0 / 0; "warn" is 0 with a warning, NaN is left out of averages.
+    {labels_or_indicators}
+    {averaged_labels}
+    {average}
+    {sample_weight}
+    {zero_division}
 
     Returns
     -------
@@ -288,24 +258,13 @@ def fbeta_score(
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-        True labels, or an indicator matrix.
-    y_pred : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-        Predicted labels, or an indicator matrix.
+    {labels_or_indicators}
     beta : float
         How much more recall counts than precision.
-    labels : array-like of shape (n_labels,), default=None
-        Labels to count, in this order, where ``average`` is not 'binary'; by default all.
-    pos_label : int, float, bool or str, default=1
-        The positive label, where ``average`` is 'binary'.
-    average : {'micro', 'macro', 'samples', 'weighted', 'binary'} or None, default='binary'
-        'binary': of the positive label. 'macro': mean over labels. 'weighted': mean weighted by
-        their rows. 'micro': from sums over all labels. 'samples': mean over the rows of an
-        indicator matrix. None: one per label.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
-    zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
-        What stands for 0 / 0; "warn" is 0 with a warning, NaN is left out of averages.
+    {averaged_labels}
+    {average}
+    {sample_weight}
+    {zero_division}
 
     Returns
     -------
@@ -339,22 +298,11 @@ def f1_score(
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-        True labels, or an indicator matrix.
-    y_pred : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-        Predicted labels, or an indicator matrix.
-    labels : array-like of shape (n_labels,), default=None
-        Labels to count, in this order, where ``average`` is not 'binary'; by default all.
-    pos_label : int, float, bool or str, default=1
-        The positive label, where ``average`` is 'binary'.
-    average : {'micro', 'macro', 'samples', 'weighted', 'binary'} or None, default='binary'
-        'binary': of the positive label. 'macro': mean over labels. 'weighted': mean weighted by
-        their rows. 'micro': from sums over all labels. 'samples': mean over the rows of an
-        indicator matrix. None: one per label.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
-    zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
-        What stands for 0 / 0; "warn" is 0 with a warning, NaN is left out of averages.
+    {labels_or_indicators}
+    {averaged_labels}
+    {average}
+    {sample_weight}
+    {zero_division}
 
     Returns
     -------
@@ -397,20 +345,10 @@ def jaccard_score(
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-        True labels, or an indicator matrix.
-    y_pred : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-        Predicted labels, or an indicator matrix.
-    labels : array-like of shape (n_labels,), default=None
-        Labels to count, in this order, where ``average`` is not 'binary'; by default all.
-    pos_label : int, float, bool or str, default=1
-        The positive label, where ``average`` is 'binary'.
-    average : {'micro', 'macro', 'samples', 'weighted', 'binary'} or None, default='binary'
-        'binary': of the positive label. 'macro': mean over labels. 'weighted': mean weighted by
-        their rows. 'micro': from sums over all labels. 'samples': mean over the rows of an
-        indicator matrix. None: one per label.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {labels_or_indicators}
+    {averaged_labels}
+    {average}
+    {sample_weight}
     zero_division : {"warn", 0.0, 1.0}, default="warn"
         What stands for 0 / 0; "warn" is 0 with a warning.
 
@@ -460,22 +398,11 @@ def specificity_score(
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-        True labels, or an indicator matrix.
-    y_pred : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-        Predicted labels, or an indicator matrix.
-    labels : array-like of shape (n_labels,), default=None
-        Labels to count, in this order, where ``average`` is not 'binary'; by default all.
-    pos_label : int, float, bool or str, default=1
-        The positive label, where ``average`` is 'binary'.
-    average : {'micro', 'macro', 'samples', 'weighted', 'binary'} or None, default='binary'
-        'binary': of the positive label. 'macro': mean over labels. 'weighted': mean weighted by
-        their rows. 'micro': from sums over all labels. 'samples': mean over the rows of an
-        indicator matrix. None: one per label.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
-    zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
-        What stands for 0 / 0; "warn" is 0 with a warning, NaN is left out of averages.
+    {labels_or_indicators}
+    {averaged_labels}
+    {average}
+    {sample_weight}
+    {zero_division}
 
     Returns
     -------
@@ -511,22 +438,11 @@ def false_positive_rate(
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-        True labels, or an indicator matrix.
-    y_pred : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-        Predicted labels, or an indicator matrix.
-    labels : array-like of shape (n_labels,), default=None
-        Labels to count, in this order, where ``average`` is not 'binary'; by default all.
-    pos_label : int, float, bool or str, default=1
-        The positive label, where ``average`` is 'binary'.
-    average : {'micro', 'macro', 'samples', 'weighted', 'binary'} or None, default='binary'
-        'binary': of the positive label. 'macro': mean over labels. 'weighted': mean weighted by
-        their rows. 'micro': from sums over all labels. 'samples': mean over the rows of an
-        indicator matrix. None: one per label.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
-    zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
-        What stands for 0 / 0; "warn" is 0 with a warning, NaN is left out of averages.
+    {labels_or_indicators}
+    {averaged_labels}
+    {average}
+    {sample_weight}
+    {zero_division}
 
     Returns
     -------

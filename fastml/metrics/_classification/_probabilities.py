@@ -240,16 +240,13 @@ def log_loss(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        Labels.
+    {y_true}
     y_proba : array-like of shape (n_samples,) or (n_samples, n_classes)
         Probabilities, of the second label or of all, in the order of the sorted labels.
     normalize : bool, default=True
         Whether to return the mean, not the sum.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
-    labels : array-like of shape (n_classes,), default=None
-        All labels, sorted, where some do not occur.
+    {sample_weight}
+    {all_labels}
     y_pred : array-like, default="deprecated"
         The former name of ``y_proba``.
 
@@ -303,14 +300,11 @@ def d2_log_loss_score(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        Labels.
+    {y_true}
     y_proba : array-like of shape (n_samples,) or (n_samples, n_classes)
         Probabilities, of the second label or of all, in the order of the sorted labels.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
-    labels : array-like of shape (n_classes,), default=None
-        All labels, sorted, where some do not occur.
+    {sample_weight}
+    {all_labels}
     y_pred : array-like, default="deprecated"
         The former name of ``y_proba``.
 
@@ -373,16 +367,13 @@ def brier_score_loss(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        Labels.
+    {y_true}
     y_proba : array-like of shape (n_samples,) or (n_samples, n_classes)
         Probabilities, of the positive label or of all, in the order of the sorted labels.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {sample_weight}
     pos_label : int, float, bool or str, default=None
         The positive label; by default 1 of 0 and 1 or of -1 and 1, else the larger number.
-    labels : array-like of shape (n_classes,), default=None
-        All labels, sorted, where some do not occur.
+    {all_labels}
     scale_by_half : bool or "auto", default="auto"
         Whether the score lies between 0 and 1, not 2; "auto" for two classes.
 
@@ -415,16 +406,13 @@ def d2_brier_score(y_true, y_proba, *, sample_weight=None, pos_label=None, label
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        Labels.
+    {y_true}
     y_proba : array-like of shape (n_samples,) or (n_samples, n_classes)
         Probabilities, of the positive label or of all, in the order of the sorted labels.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {sample_weight}
     pos_label : int, float, bool or str, default=None
         The positive label; by default 1 of 0 and 1 or of -1 and 1, else the larger number.
-    labels : array-like of shape (n_classes,), default=None
-        All labels, sorted, where some do not occur.
+    {all_labels}
 
     Returns
     -------
@@ -456,14 +444,12 @@ def hinge_loss(y_true, pred_decision, *, labels=None, sample_weight=None):
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        Labels.
+    {y_true}
     pred_decision : array-like of shape (n_samples,) or (n_samples, n_classes)
         Decisions, in the order of the sorted labels.
     labels : array-like of shape (n_classes,), default=None
         All labels, where some do not occur.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {sample_weight}
 
     Returns
     -------

@@ -43,16 +43,12 @@ def classification_report(
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-        True labels, or an indicator matrix.
-    y_pred : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-        Predicted labels, or an indicator matrix.
+    {labels_or_indicators}
     labels : array-like of shape (n_labels,), default=None
         Labels to report, in this order; by default all.
     target_names : array-like of shape (n_labels,), default=None
         What to call them.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {sample_weight}
     digits : int, default=2
         Digits behind the point; not of the dict.
     output_dict : bool, default=False

@@ -194,16 +194,14 @@ def roc_auc_score(
         Scores; for more than two classes probabilities.
     average : {'micro', 'macro', 'samples', 'weighted'} or None, default='macro'
         How areas of several labels become one: see `precision_score`.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {sample_weight}
     max_fpr : float, default=None
         If given, the area up to this false positive rate, scaled so that 0.5 is chance and 1 is
         perfect (McClish, 1989).
     multi_class : {'raise', 'ovr', 'ovo'}, default='raise'
         For more than two classes: each against the rest, or all pairs of classes (Hand and Till,
         2001).
-    labels : array-like of shape (n_classes,), default=None
-        All labels, sorted, where some do not occur.
+    {all_labels}
 
     Returns
     -------
@@ -345,8 +343,7 @@ def average_precision_score(y_true, y_score, *, average="macro", pos_label=1, sa
         How areas of several labels become one: see `precision_score`.
     pos_label : int, float, bool or str, default=1
         The positive label of two.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {sample_weight}
 
     Returns
     -------
@@ -417,12 +414,9 @@ def ordered_pair_share(y_true, y_score, *, pos_label=None, sample_weight=None):
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        Labels.
-    y_score : array-like of shape (n_samples,)
-        Scores of the positive label.
-    pos_label : int, float, bool or str, default=None
-        The positive label; by default 1 of 0 and 1 or of -1 and 1.
+    {y_true}
+    {y_score}
+    {pos_label}
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows; a pair has the product of two.
 

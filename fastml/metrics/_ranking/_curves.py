@@ -28,14 +28,10 @@ def confusion_matrix_at_thresholds(y_true, y_score, *, pos_label=None, sample_we
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        Labels.
-    y_score : array-like of shape (n_samples,)
-        Scores of the positive label.
-    pos_label : int, float, bool or str, default=None
-        The positive label; by default 1 of 0 and 1 or of -1 and 1.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {y_true}
+    {y_score}
+    {pos_label}
+    {sample_weight}
 
     Returns
     -------
@@ -102,14 +98,10 @@ def roc_curve(y_true, y_score, *, pos_label=None, sample_weight=None, drop_inter
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        Labels.
-    y_score : array-like of shape (n_samples,)
-        Scores of the positive label.
-    pos_label : int, float, bool or str, default=None
-        The positive label; by default 1 of 0 and 1 or of -1 and 1.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {y_true}
+    {y_score}
+    {pos_label}
+    {sample_weight}
     drop_intermediate : bool, default=True
         Whether to leave out points on straight lines.
 
@@ -148,14 +140,10 @@ def precision_recall_curve(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        Labels.
-    y_score : array-like of shape (n_samples,)
-        Scores of the positive label.
-    pos_label : int, float, bool or str, default=None
-        The positive label; by default 1 of 0 and 1 or of -1 and 1.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {y_true}
+    {y_score}
+    {pos_label}
+    {sample_weight}
     drop_intermediate : bool, default=False
         Whether to leave out thresholds between which no positive is found.
 
@@ -198,14 +186,10 @@ def det_curve(y_true, y_score, pos_label=None, sample_weight=None, drop_intermed
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        Labels.
-    y_score : array-like of shape (n_samples,)
-        Scores of the positive label.
-    pos_label : int, float, bool or str, default=None
-        The positive label; by default 1 of 0 and 1 or of -1 and 1.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {y_true}
+    {y_score}
+    {pos_label}
+    {sample_weight}
     drop_intermediate : bool, default=False
         Whether to leave out thresholds between which no positive is found.
 
@@ -260,8 +244,7 @@ def background_rejection_curve(
         Scores of the signal.
     pos_label : int, float, bool or str, default=None
         The label of the signal; by default 1 of 0 and 1 or of -1 and 1.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {sample_weight}
     drop_intermediate : bool, default=True
         Whether to leave out points on straight lines.
 
@@ -301,8 +284,7 @@ def signal_efficiency(y_true, y_score, rejection, *, pos_label=None, sample_weig
         The least background rejection 1 - FPR.
     pos_label : int, float, bool or str, default=None
         The label of the signal; by default 1 of 0 and 1 or of -1 and 1.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {sample_weight}
 
     Returns
     -------

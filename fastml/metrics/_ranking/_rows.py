@@ -99,8 +99,7 @@ def label_ranking_average_precision_score(y_true, y_score, *, sample_weight=None
         Indicator matrix.
     y_score : array-like of shape (n_samples, n_labels)
         Scores.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {sample_weight}
 
     Returns
     -------
@@ -136,8 +135,7 @@ def coverage_error(y_true, y_score, *, sample_weight=None):
         Indicator matrix.
     y_score : array-like of shape (n_samples, n_labels)
         Scores.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {sample_weight}
 
     Returns
     -------
@@ -167,8 +165,7 @@ def label_ranking_loss(y_true, y_score, *, sample_weight=None):
         Indicator matrix.
     y_score : array-like of shape (n_samples, n_labels)
         Scores; equal scores are in wrong order.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {sample_weight}
 
     Returns
     -------
@@ -239,8 +236,7 @@ def dcg_score(y_true, y_score, *, k=None, log_base=2, sample_weight=None, ignore
         Highest ranks that count; by default all.
     log_base : float, default=2
         Base of the logarithm.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {sample_weight}
     ignore_ties : bool, default=False
         Whether there are no equal scores; else these share their discounts.
 
@@ -272,8 +268,7 @@ def ndcg_score(y_true, y_score, *, k=None, sample_weight=None, ignore_ties=False
         Scores.
     k : int, default=None
         Highest ranks that count; by default all.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {sample_weight}
     ignore_ties : bool, default=False
         Whether there are no equal scores; else these share their discounts.
 
@@ -319,18 +314,15 @@ def top_k_accuracy_score(y_true, y_score, *, k=2, normalize=True, sample_weight=
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        Labels.
+    {y_true}
     y_score : array-like of shape (n_samples,) or (n_samples, n_classes)
         Scores, in the order of the sorted labels.
     k : int, default=2
         How many labels are guessed.
     normalize : bool, default=True
         Whether to return the share, not the number.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
-    labels : array-like of shape (n_classes,), default=None
-        All labels, sorted, where some do not occur.
+    {sample_weight}
+    {all_labels}
 
     Returns
     -------

@@ -24,8 +24,7 @@ def metric_at_thresholds(y_true, y_score, metric_func, *, sample_weight=None, me
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        Labels.
+    {y_true}
     y_score : array-like of shape (n_samples,)
         Scores.
     metric_func : callable
@@ -79,12 +78,10 @@ def calibration_curve(y_true, y_prob, *, pos_label=None, n_bins=5, strategy="uni
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        Labels.
+    {y_true}
     y_prob : array-like of shape (n_samples,)
         Probabilities of the positive label.
-    pos_label : int, float, bool or str, default=None
-        The positive label; by default 1 of 0 and 1 or of -1 and 1.
+    {pos_label}
     n_bins : int, default=5
         Number of bins; empty ones are left out.
     strategy : {'uniform', 'quantile'}, default='uniform'

@@ -67,12 +67,8 @@ def mean_tweedie_deviance(y_true, y_pred, *, sample_weight=None, power=0):
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        Targets.
-    y_pred : array-like of shape (n_samples,)
-        Predictions.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {one_target}
+    {sample_weight}
     power : float, default=0
         p of the variance mean^p: 0 normal, 1 Poisson, 2 gamma, 3 inverse Gaussian, between 1 and 2
         compound Poisson.
@@ -98,12 +94,8 @@ def mean_poisson_deviance(y_true, y_pred, *, sample_weight=None):
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        Targets.
-    y_pred : array-like of shape (n_samples,)
-        Predictions.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {one_target}
+    {sample_weight}
 
     Returns
     -------
@@ -124,12 +116,8 @@ def mean_gamma_deviance(y_true, y_pred, *, sample_weight=None):
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        Targets.
-    y_pred : array-like of shape (n_samples,)
-        Predictions.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {one_target}
+    {sample_weight}
 
     Returns
     -------
@@ -150,12 +138,8 @@ def d2_tweedie_score(y_true, y_pred, *, sample_weight=None, power=0):
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        Targets.
-    y_pred : array-like of shape (n_samples,)
-        Predictions.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {one_target}
+    {sample_weight}
     power : float, default=0
         p of the variance mean^p: 0 normal, 1 Poisson, 2 gamma, 3 inverse Gaussian, between 1 and 2
         compound Poisson.

@@ -24,15 +24,9 @@ def mean_absolute_error(y_true, y_pred, *, sample_weight=None, multioutput="unif
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Targets.
-    y_pred : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Predictions.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
-    multioutput : {'raw_values', 'uniform_average'} or array-like of shape (n_outputs,), \
-            default='uniform_average'
-        An array of one error per output, their mean, or their mean with these weights.
+    {targets}
+    {sample_weight}
+    {multioutput}
 
     Returns
     -------
@@ -54,15 +48,9 @@ def mean_squared_error(y_true, y_pred, *, sample_weight=None, multioutput="unifo
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Targets.
-    y_pred : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Predictions.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
-    multioutput : {'raw_values', 'uniform_average'} or array-like of shape (n_outputs,), \
-            default='uniform_average'
-        An array of one error per output, their mean, or their mean with these weights.
+    {targets}
+    {sample_weight}
+    {multioutput}
 
     Returns
     -------
@@ -84,15 +72,9 @@ def root_mean_squared_error(y_true, y_pred, *, sample_weight=None, multioutput="
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Targets.
-    y_pred : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Predictions.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
-    multioutput : {'raw_values', 'uniform_average'} or array-like of shape (n_outputs,), \
-            default='uniform_average'
-        An array of one error per output, their mean, or their mean with these weights.
+    {targets}
+    {sample_weight}
+    {multioutput}
 
     Returns
     -------
@@ -126,15 +108,9 @@ def mean_squared_log_error(y_true, y_pred, *, sample_weight=None, multioutput="u
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Targets.
-    y_pred : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Predictions.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
-    multioutput : {'raw_values', 'uniform_average'} or array-like of shape (n_outputs,), \
-            default='uniform_average'
-        An array of one error per output, their mean, or their mean with these weights.
+    {targets}
+    {sample_weight}
+    {multioutput}
 
     Returns
     -------
@@ -160,15 +136,9 @@ def root_mean_squared_log_error(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Targets.
-    y_pred : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Predictions.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
-    multioutput : {'raw_values', 'uniform_average'} or array-like of shape (n_outputs,), \
-            default='uniform_average'
-        An array of one error per output, their mean, or their mean with these weights.
+    {targets}
+    {sample_weight}
+    {multioutput}
 
     Returns
     -------
@@ -195,15 +165,9 @@ def mean_absolute_percentage_error(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Targets.
-    y_pred : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Predictions.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
-    multioutput : {'raw_values', 'uniform_average'} or array-like of shape (n_outputs,), \
-            default='uniform_average'
-        An array of one error per output, their mean, or their mean with these weights.
+    {targets}
+    {sample_weight}
+    {multioutput}
 
     Returns
     -------
@@ -237,17 +201,11 @@ def mean_pinball_loss(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Targets.
-    y_pred : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Predictions.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {targets}
+    {sample_weight}
     alpha : float, default=0.5
         Level of the quantile that was predicted.
-    multioutput : {'raw_values', 'uniform_average'} or array-like of shape (n_outputs,), \
-            default='uniform_average'
-        An array of one error per output, their mean, or their mean with these weights.
+    {multioutput}
 
     Returns
     -------
@@ -271,15 +229,9 @@ def median_absolute_error(y_true, y_pred, *, multioutput="uniform_average", samp
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Targets.
-    y_pred : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Predictions.
-    multioutput : {'raw_values', 'uniform_average'} or array-like of shape (n_outputs,), \
-            default='uniform_average'
-        An array of one error per output, their mean, or their mean with these weights.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {targets}
+    {multioutput}
+    {sample_weight}
 
     Returns
     -------
@@ -306,10 +258,7 @@ def max_error(y_true, y_pred):
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        Targets.
-    y_pred : array-like of shape (n_samples,)
-        Predictions.
+    {one_target}
 
     Returns
     -------
@@ -334,17 +283,11 @@ def mean_huber_error(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Targets.
-    y_pred : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Predictions.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {targets}
+    {sample_weight}
     epsilon : float, default=1.0
         Where the loss becomes linear.
-    multioutput : {'raw_values', 'uniform_average'} or array-like of shape (n_outputs,), \
-            default='uniform_average'
-        An array of one error per output, their mean, or their mean with these weights.
+    {multioutput}
 
     Returns
     -------

@@ -54,16 +54,9 @@ def r2_score(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Targets.
-    y_pred : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Predictions.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
-    multioutput : {'raw_values', 'uniform_average', 'variance_weighted'} or array-like of shape \
-            (n_outputs,), default='uniform_average'
-        An array of one score per output, their mean, their mean weighted by the variances of the
-        targets, or with these weights.
+    {targets}
+    {sample_weight}
+    {multioutput_of_scores}
     force_finite : bool, default=True
         Whether constant targets give 1 for perfect predictions and 0 for others, not NaN and -inf.
 
@@ -91,16 +84,9 @@ def explained_variance_score(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Targets.
-    y_pred : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Predictions.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
-    multioutput : {'raw_values', 'uniform_average', 'variance_weighted'} or array-like of shape \
-            (n_outputs,), default='uniform_average'
-        An array of one score per output, their mean, their mean weighted by the variances of the
-        targets, or with these weights.
+    {targets}
+    {sample_weight}
+    {multioutput_of_scores}
     force_finite : bool, default=True
         Whether constant targets give 1 for perfect predictions and 0 for others, not NaN and -inf.
 
@@ -126,17 +112,11 @@ def d2_pinball_score(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Targets.
-    y_pred : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Predictions.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {targets}
+    {sample_weight}
     alpha : float, default=0.5
         Level of the quantile.
-    multioutput : {'raw_values', 'uniform_average'} or array-like of shape (n_outputs,), \
-            default='uniform_average'
-        An array of one error per output, their mean, or their mean with these weights.
+    {multioutput}
 
     Returns
     -------
@@ -171,15 +151,9 @@ def d2_absolute_error_score(y_true, y_pred, *, sample_weight=None, multioutput="
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Targets.
-    y_pred : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Predictions.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
-    multioutput : {'raw_values', 'uniform_average'} or array-like of shape (n_outputs,), \
-            default='uniform_average'
-        An array of one error per output, their mean, or their mean with these weights.
+    {targets}
+    {sample_weight}
+    {multioutput}
 
     Returns
     -------
@@ -224,18 +198,11 @@ def adjusted_r2_score(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Targets.
-    y_pred : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Predictions.
+    {targets}
     n_features : int
         Number of features of the model, its intercept not counted.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
-    multioutput : {'raw_values', 'uniform_average', 'variance_weighted'} or array-like of shape \
-            (n_outputs,), default='uniform_average'
-        An array of one score per output, their mean, their mean weighted by the variances of the
-        targets, or with these weights.
+    {sample_weight}
+    {multioutput_of_scores}
 
     Returns
     -------
@@ -259,15 +226,9 @@ def residual_sum_of_squares(y_true, y_pred, *, sample_weight=None, multioutput="
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Targets.
-    y_pred : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Predictions.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
-    multioutput : {'raw_values', 'uniform_average'} or array-like of shape (n_outputs,), \
-            default='uniform_average'
-        An array of one error per output, their mean, or their mean with these weights.
+    {targets}
+    {sample_weight}
+    {multioutput}
 
     Returns
     -------
@@ -291,11 +252,8 @@ def total_sum_of_squares(y_true, *, sample_weight=None, multioutput="uniform_ave
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_outputs)
         Targets.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
-    multioutput : {'raw_values', 'uniform_average'} or array-like of shape (n_outputs,), \
-            default='uniform_average'
-        An array of one error per output, their mean, or their mean with these weights.
+    {sample_weight}
+    {multioutput}
 
     Returns
     -------
@@ -319,17 +277,11 @@ def residual_standard_error(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Targets.
-    y_pred : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Predictions.
+    {targets}
     n_features : int
         Number of features of the model, its intercept not counted.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
-    multioutput : {'raw_values', 'uniform_average'} or array-like of shape (n_outputs,), \
-            default='uniform_average'
-        An array of one error per output, their mean, or their mean with these weights.
+    {sample_weight}
+    {multioutput}
 
     Returns
     -------
@@ -354,15 +306,9 @@ def relative_squared_error(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Targets.
-    y_pred : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Predictions.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
-    multioutput : {'raw_values', 'uniform_average'} or array-like of shape (n_outputs,), \
-            default='uniform_average'
-        An array of one error per output, their mean, or their mean with these weights.
+    {targets}
+    {sample_weight}
+    {multioutput}
     root : bool, default=False
         Whether to take the root, of each output before they are averaged.
 
@@ -394,15 +340,9 @@ def relative_absolute_error(y_true, y_pred, *, sample_weight=None, multioutput="
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Targets.
-    y_pred : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Predictions.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
-    multioutput : {'raw_values', 'uniform_average'} or array-like of shape (n_outputs,), \
-            default='uniform_average'
-        An array of one error per output, their mean, or their mean with these weights.
+    {targets}
+    {sample_weight}
+    {multioutput}
 
     Returns
     -------

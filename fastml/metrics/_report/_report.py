@@ -144,8 +144,7 @@ def report(
         'auto' is a regression for targets that are not whole numbers.
     pos_label : int, float, bool or str, default=None
         The positive one of two labels; by default the larger.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    {sample_weight}
     n_features : int, default=None
         Features of a regression, for adjusted R² and the residual standard error; else NaN.
     confidence_level : float, default=None
