@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from fastml._cases._case import BOTH, SKLEARN, Case, Data, Quality, find, sizes
+from fastml._cases._logistic import LOGISTIC, logistic_branches
 from fastml._cases._panels import line
 from fastml._cases._smooth_linear import SMOOTH, smooth_branches
 
@@ -349,7 +350,7 @@ SUMMARIES = (
 )  # fmt: skip
 
 
-CASES = (*SQUARED, FEW_WEIGHTS, ANY_PENALTY, *SMOOTH, *SUMMARIES)
+CASES = (*SQUARED, FEW_WEIGHTS, ANY_PENALTY, *SMOOTH, *LOGISTIC, *SUMMARIES)
 
 
 def odd_branches():
@@ -360,3 +361,4 @@ def odd_branches():
     sparse = sparse_columns(30, 60)
     yield "working sets of sparse columns", lambda: Lasso(alpha=0.01).fit(sparse.X, sparse.y)
     yield from smooth_branches()
+    yield from logistic_branches()

@@ -54,6 +54,7 @@ def minimise_net(
 ) -> tuple[Minimum, str]:
     """The minimum of a smooth objective plus the l1 penalty, from ``w``; the method's name."""
     net = NetObjective(smooth, l1)
+    first = w
     few = smooth.n_free <= MATRIX_WEIGHTS and not smooth.design.is_wide
     with single_threaded_blas():
         if few and (rows := sample_size(smooth)) is not None and max_iter > 1:
@@ -64,7 +65,11 @@ def minimise_net(
                 )
                 w = start.w if np.isfinite(start.w).all() else w
         model = _matrix_model if few else _column_model
-        return _descend(net, w, tol, max_iter, model, report), "newton-descent"
+        found = _descend(net, w, tol, max_iter, model, report)
+    if smooth.n_classes > 1 and smooth.fit_intercept:  # whose sum changes no probability
+        intercepts = slice(-smooth.n_classes, None)
+        found.w[intercepts] += first[intercepts].mean() - found.w[intercepts].mean()
+    return found, "newton-descent"
 
 
 def _descend(net: NetObjective, w, tol, max_iter, model, report) -> Minimum:
@@ -89,8 +94,9 @@ def _descend(net: NetObjective, w, tol, max_iter, model, report) -> Minimum:
         target = model(net, w, gradient, violations, max(SHARE * worst, 0.1 * enough))
         direction = target - w
         fall = float(gradient @ direction) + net.norm(target) - net.norm(w)
-        if not fall < 0.0:
-            return Minimum(w, n_iter, worst <= max(enough, 1e-10), worst)
+        slack = 64.0 * np.finfo(np.float64).eps * max(1.0, abs(value))
+        if not fall < -slack:  # nothing left to gain but rounding
+            return Minimum(w, n_iter, True, worst)
         change = smooth.raw(direction)
 
         def value_at(step, w=w, z=z, direction=direction, change=change):
@@ -98,12 +104,11 @@ def _descend(net: NetObjective, w, tol, max_iter, model, report) -> Minimum:
             new = smooth.value(point, z, change, step) + net.norm(point)
             return new if np.isfinite(new) else np.inf
 
-        slack = 64.0 * np.finfo(np.float64).eps * max(1.0, abs(value))
         found = line_search(
             value_at, value + slack, fall, sufficient=SUFFICIENT, most_trials=MOST_TRIALS
         )
         if found is None:
-            return Minimum(w, n_iter, worst <= max(enough, 1e-10), worst)
+            return Minimum(w, n_iter, False, worst)
         step, value = found
         # A whole step keeps its zeros to the bit.
         w = target if step == 1.0 else w + step * direction
