@@ -231,6 +231,7 @@ SERIAL_BY_DESIGN: set[str] = {
     "MultiTaskLasso",
     "MultiTaskLassoCV",
     "MultinomialNB",
+    "NaiveBayes",
     "MultiwayTreeClassifier",
     "OrthogonalMatchingPursuit",
     "OrthogonalMatchingPursuitCV",
