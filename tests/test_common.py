@@ -239,6 +239,7 @@ SERIAL_BY_DESIGN: set[str] = {
     "MultiTaskLasso",
     "MultiTaskLassoCV",
     "MultinomialNB",
+    "NaiveBayes",
     "MultiwayTreeClassifier",
     "OrthogonalMatchingPursuit",
     "OrthogonalMatchingPursuitCV",

@@ -38,6 +38,13 @@ def categories(n, d, classes):
     return SimpleNamespace(X=(y[:, None] + rng.integers(0, 6, size=(n, d))) % 8, y=y)
 
 
+def mixed_table(n, d, classes):
+    """Normal columns, of which every second is cut into ten categories."""
+    data = clouds(n, d, classes)
+    data.X[:, 1::2] = np.clip(np.floor(2.0 * data.X[:, 1::2]) + 5.0, 0.0, 9.0)
+    return data
+
+
 def _log_loss(data, model) -> float:
     """Of the labels of some rows."""
     labels = data.y[:1000]
@@ -71,4 +78,9 @@ CASES = (
           variants=({"norm": True},)),
     _case("bernoulli-nb", "BernoulliNB", "CSR {n:,} × {d:,}", words, TEXT),
     _case("categorical-nb", "CategoricalNB", "{n:,} × {d}", categories, TABLE),
+    Case(
+        "mixed-nb", "naive_bayes.NaiveBayes", "NaiveBayes, mixed columns {n:,} × {d}", mixed_table,
+        sizes(**TABLE), Quality("log loss", _log_loss, "same", 1e-6),
+        variants=({"columns": "kde"},),
+    ),
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from numbers import Real
 
 import numpy as np
@@ -10,14 +11,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from fastml._engines.labels import classes_and_codes
 from fastml._sklearn import HasMethods, Interval, StrOptions, fit_context
+from fastml._threads import effective_n_threads, single_threaded_blas
 from fastml._validation import FLOATS, validate_data
 from fastml.discriminant_analysis._draws import draw_classes
 from fastml.discriminant_analysis._scatter import (
-    ROWS_AT_ONCE,
     class_scatter,
     estimated_covariance,
     shrunk,
 )
+from fastml.kernels.bayes.gaussian import take_half_squares
+
+ROWS_PER_TILE = 512
+"""Of predictions: what a tile needs for all classes stays in the cache."""
 
 
 class QuadraticDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
@@ -187,19 +192,37 @@ class QuadraticDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         n, d = X.shape
         n_classes = len(self.classes_)
         center = self.means_.mean(axis=0)
-        roots = [R / np.sqrt(S) for R, S in zip(self.rotations_, self.scalings_)]
-        moved = np.concatenate([(center - m) @ R for m, R in zip(self.means_, roots)])
-        together = np.vstack([np.hstack(roots), moved])  # the last row meets a column of ones
+        # Triangular roots U of the inverse covariances: the lower half of U x needs half of x.
+        half = d // 2
+        upper, lower = [], []
+        for rotation, scaling, mean in zip(self.rotations_, self.scalings_, self.means_):
+            root = np.linalg.qr((rotation / np.sqrt(scaling)).T, mode="r")
+            with_ones = np.vstack([root.T, root @ (center - mean)])
+            upper.append(with_ones[:, :half])
+            lower.append(with_ones[half:, half:])
+        upper, lower = np.hstack(upper), np.hstack(lower)
         with np.errstate(divide="ignore"):
             constants = np.log(self.priors_)
         constants = constants - 0.5 * np.array([np.log(S).sum() for S in self.scalings_])
         scores = np.empty((n, n_classes))
-        for start in range(0, n, ROWS_AT_ONCE):
-            rows = slice(start, start + ROWS_AT_ONCE)
+
+        def tile(start):
+            rows = slice(start, start + ROWS_PER_TILE)
             block = np.ones((len(X[rows]), d + 1))
             np.subtract(X[rows], center, out=block[:, :d])
-            z = (block @ together).reshape(len(block), n_classes, d)
-            scores[rows] = constants - 0.5 * np.einsum("ikj,ikj->ik", z, z)
+            scores[rows] = constants
+            take_half_squares(block @ upper, half, scores[rows])
+            take_half_squares(block[:, half:] @ lower, d - half, scores[rows])
+
+        starts = range(0, n, ROWS_PER_TILE)
+        work = float(n) * d * d * n_classes
+        threads = min(len(starts), effective_n_threads(None, work=work))
+        if threads <= 1:
+            for start in starts:
+                tile(start)
+        else:
+            with single_threaded_blas(), ThreadPoolExecutor(threads) as pool:
+                list(pool.map(tile, starts))
         return scores
 
     def _log_posterior(self, X):

@@ -60,3 +60,14 @@ def gaussian_scores(X, means, precisions, constants, rows_per_chunk, scores):
     """Write ``scores``[i, k] = constants[k] − ½ Σ_j (X[i, j] − means[k, j])² precisions[k, j]."""
     for c in prange((X.shape[0] + rows_per_chunk - 1) // rows_per_chunk):
         _chunk_scores(c, X, means, precisions, constants, rows_per_chunk, scores)
+
+
+@kernel(fast_math=True)
+def take_half_squares(z, width, scores):
+    """Take half the sum of squares of each ``width`` columns of ``z`` from ``scores``, a class."""
+    for i in range(z.shape[0]):
+        for k in range(scores.shape[1]):
+            total = 0.0
+            for j in range(k * width, (k + 1) * width):
+                total += z[i, j] * z[i, j]
+            scores[i, k] -= 0.5 * total

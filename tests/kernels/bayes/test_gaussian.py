@@ -4,7 +4,7 @@ from arrays import read_only
 from naive_bayes_twins import moments_by_class, normal_scores
 from numpy.testing import assert_allclose, assert_array_equal
 
-from fastml.kernels.bayes.gaussian import class_moments, gaussian_scores
+from fastml.kernels.bayes.gaussian import class_moments, gaussian_scores, take_half_squares
 
 pytestmark = pytest.mark.small
 
@@ -58,3 +58,13 @@ def test_infinite_precision():
     gaussian_scores(*map(read_only, given), 8, scores, n_threads=1)
     assert scores[0, 0] == 0.0
     assert scores[1, 0] < -1e299
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+@pytest.mark.parametrize("width", [0, 1, 4])
+def test_half_squares(n, width):
+    rng = np.random.default_rng(n)
+    z, scores = rng.normal(size=(n, 3 * width)), rng.normal(size=(n, 3))
+    expected = scores - 0.5 * (z.reshape(n, 3, width) ** 2).sum(axis=2)
+    take_half_squares(z, width, scores)
+    assert_allclose(scores, expected, rtol=1e-12)
