@@ -300,6 +300,8 @@ def arguments(dtype=np.float64) -> dict:
         "amount": 1.0,
         "minimise": to_one,
         "draw": lambda random: random.normal(size=2),
+        "X_embedded": rows(60, 2, seed=3, dtype=dtype),
+        "dissimilarities": np.abs(X[:, :1] - X[:, 0]),
     }
 
 

@@ -1,4 +1,4 @@
-"""Embeddings: t-SNE."""
+"""Embeddings: t-SNE, scaling, Isomap."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from fastml._cases._case import BOTH, Case, Quality, sizes
+from fastml._cases._case import BOTH, SKLEARN, Case, Quality, sizes
 
 
 def groups(n, d):
@@ -51,6 +51,40 @@ def embedding(axes, TSNE) -> None:
     axes.set(xticks=[], yticks=[])
 
 
+def normal_rows(n, d):
+    """Rows without any structure."""
+    return SimpleNamespace(X=np.random.default_rng(0).normal(size=(n, d)))
+
+
+def swiss_roll(n):
+    """A sheet, rolled up."""
+    rng = np.random.default_rng(0)
+    t = 1.5 * np.pi * (1.0 + 2.0 * rng.random(n))
+    return SimpleNamespace(X=np.c_[t * np.cos(t), 21.0 * rng.random(n), t * np.sin(t)])
+
+
+def _stress(data, model) -> float:
+    return float(model.stress_)
+
+
+def _spread(data, model) -> float:
+    return float(np.linalg.norm(model.embedding_))
+
+
+def _isomap_error(data, model) -> float:
+    return float(model.reconstruction_error())
+
+
+def _mds(id, work, sizes, **params):
+    given = {"init": "random", "max_iter": 100, "eps": 0.0, "random_state": 0, **params}
+    return Case(
+        id, "manifold.MDS", f"MDS, {work}, {{n:,}} rows, 100 iterations", normal_rows, sizes,
+        Quality("stress", _stress, "less", 1e-6), given, peers=SKLEARN,
+        variants=({"metric_mds": False}, {"n_components": 3, "init": "classical_mds"}),
+        settings={"init": "random", "max_iter": 30},
+    )  # fmt: skip
+
+
 SMALL = {"max_iter": 250, "perplexity": 5.0}
 CASES = (
     Case(
@@ -67,4 +101,28 @@ CASES = (
         ),
         settings=SMALL, dtypes=BOTH, draw=embedding,
     ),
+    _mds("mds", "metric", sizes(n=(60, 500, 1_500), d=20)),
+    _mds("mds-order", "non-metric", sizes(n=(60, 300, 1_500), d=20), metric_mds=False),
+    Case(
+        "classical-mds", "manifold.ClassicalMDS", "ClassicalMDS, {n:,} × {d}", normal_rows,
+        sizes(n=(60, 1_000, 4_000), d=20), Quality("spread", _spread, "same", 1e-6), peers=SKLEARN,
+    ),
+    Case(
+        "isomap", "manifold.Isomap", "Isomap, swiss roll, {n:,} rows", swiss_roll,
+        sizes(n=(100, 1_000, 5_000)), Quality("error", _isomap_error, "less", 1e-5),
+        {"n_neighbors": 10}, peers={"sklearn": {"n_jobs": -1}},
+        variants=({"n_landmarks": 30}, {"n_neighbors": None, "radius": 6.0}),
+        settings={"n_neighbors": 80, "radius": None},
+    ),
 )  # fmt: skip
+
+
+def odd_branches():
+    from fastml import manifold
+
+    X = groups(320, 6).X
+
+    def weighted():
+        manifold.smacof(np.abs(X[:20] @ X[:20].T), weights=np.ones((20, 20)), max_iter=2)
+
+    yield "weighted scaling", weighted

@@ -1,6 +1,26 @@
-"""Embeddings of rows in few dimensions."""
+"""Embeddings of rows in few dimensions, and how good they are."""
 
 from fastml.manifold._affinities import perplexity
+from fastml.manifold._classical_mds import ClassicalMDS
+from fastml.manifold._isomap import Isomap
+from fastml.manifold._mds import MDS, smacof
+from fastml.manifold._measures import (
+    Procrustes,
+    neighborhood_preservation,
+    procrustes,
+    trustworthiness,
+)
 from fastml.manifold._tsne import TSNE
 
-__all__ = ["TSNE", "perplexity"]
+__all__ = [
+    "MDS",
+    "TSNE",
+    "ClassicalMDS",
+    "Isomap",
+    "Procrustes",
+    "neighborhood_preservation",
+    "perplexity",
+    "procrustes",
+    "smacof",
+    "trustworthiness",
+]

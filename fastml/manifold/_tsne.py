@@ -89,7 +89,7 @@ class TSNE(
     random_state : int, RandomState instance or None, default=None
         For a random start.
     method : {"barnes_hut", "exact"}, default="barnes_hut"
-        "exact" takes the affinities of all pairs. With the other, the ``3 * perplexity + 1`` nearest
+        "exact" takes the affinities of all pairs. Otherwise the ``3 * perplexity + 1`` nearest
         neighbours of each row have affinities.
     angle : float, default=0.5
         Of the tree: cells that look smaller count as points.
