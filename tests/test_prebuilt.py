@@ -9,6 +9,7 @@ from subprocesses import run_python
 from fastml import _jit
 from fastml._prebuilt import levels as prebuilt
 from fastml._prebuilt.levels import LEVELS, Level, Shelf, levels_of
+from fastml._sources import read_imports
 
 PROBE = """
 from pathlib import Path
@@ -49,7 +50,7 @@ def shipped(tmp_path, monkeypatch):
     monkeypatch.setattr(prebuilt, "FOLDER", tmp_path / "package")
     monkeypatch.setattr(prebuilt, "LEVELS", {"any": level})
     (tmp_path / "a.fml").write_bytes(b"code")
-    return prebuilt.write(level, "this build", [tmp_path / "a.fml"])
+    return prebuilt.write(level, "this build", [tmp_path / "a.fml"], {"abc": ["tree.grow"]})
 
 
 def test_what_was_written_is_read(shipped):
@@ -57,6 +58,7 @@ def test_what_was_written_is_read(shipped):
     assert isinstance(shelf, Shelf)
     assert shelf.read("a.fml") == b"code"
     assert shelf.read("b.fml") is None
+    assert shelf.imports == {"abc": ["tree.grow"]}
 
 
 def test_a_changed_or_missing_file_counts_as_absent(shipped):
@@ -85,7 +87,7 @@ def test_a_broken_manifest_counts_as_absent(shipped, manifest):
 
 def test_writing_replaces_what_was_there(shipped, tmp_path):
     (tmp_path / "b.fml").write_bytes(b"new")
-    prebuilt.write(prebuilt.LEVELS["any"], "next build", [tmp_path / "b.fml"])
+    prebuilt.write(prebuilt.LEVELS["any"], "next build", [tmp_path / "b.fml"], {})
     assert sorted(os.listdir(shipped)) == ["b.fml", prebuilt.MANIFEST]
 
 
@@ -110,6 +112,7 @@ def test_a_kernel_of_a_lower_level_runs_and_a_corrupt_one_is_compiled(tmp_path):
         level,
         _jit.build(),
         (tmp_path / "of the level").rglob("*.fml"),
+        read_imports(next((tmp_path / "of the level").rglob(_jit.IMPORTS))),
         folder / prebuilt.folder_of(level).relative_to(prebuilt.FOLDER),
     )
     assert run("empty") == (expected, 0, compiled)
