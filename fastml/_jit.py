@@ -376,7 +376,12 @@ def build() -> str:
         MAGIC_NUMBER,  # of Python's bytecode, which Numba reads
         numba.__version__,
         llvmlite.__version__,
-        numba.config.OPT,
+        # Numba's own key has none of these.
+        int(numba.config.OPT),
+        getattr(numba.config.OPT, "is_opt_max", None),
+        numba.config.LOOP_VECTORIZE,
+        numba.config.SLP_VECTORIZE,
+        numba.config.USING_SVML,
         numba.config.BOUNDSCHECK,
         numba.config.DEBUGINFO_DEFAULT,
     )
@@ -534,6 +539,7 @@ def _wanted_symbols(library) -> list[str]:
 def _supply(symbols: list[str], target_context) -> None:
     """Make LLVM know ``symbols``: it ends the process where loaded code wants one that it does not.
 
+    Code that wants what is not there (a library is gone, say) is an error here, so not loaded.
     Numba refreshes its context before it loads code. That reads in all that it could compile,
     a fifth of a second, and code that is compiled already wants a few addresses of it.
     """
@@ -547,6 +553,8 @@ def _supply(symbols: list[str], target_context) -> None:
             llvmlite.binding.add_symbol(name if name.startswith("_") else f"NRT_{name}", place)
     if not all(map(address, symbols)):
         target_context.refresh()
+    if missing := [name for name in symbols if not address(name)]:
+        raise LookupError(f"not in this process: {missing}")
 
 
 def _make_file_cache():

@@ -217,6 +217,30 @@ def test_a_flipped_bit_is_noticed(filled):
     assert compiled >= 1
 
 
+WITHOUT_A_SYMBOL = """
+from fastml import _jit
+supply = _jit._supply
+_jit._supply = lambda symbols, context: supply([*symbols, "of_a_library_that_is_gone"], context)
+"""
+
+
+def test_code_that_wants_what_this_process_does_not_have_is_compiled_again(filled):
+    """LLVM would end the process."""
+    output = run_python(WITHOUT_A_SYMBOL + TWO_KERNELS, FASTML_CACHE_DIR=filled)
+    value, compiled, loaded = result(output)
+    assert (value, loaded) == (1.0, 0)
+    assert compiled >= 1
+
+
+@pytest.mark.parametrize(
+    "setting", ["NUMBA_OPT=2", "NUMBA_OPT=max", "NUMBA_LOOP_VECTORIZE=0", "NUMBA_SLP_VECTORIZE=1"]
+)
+def test_settings_that_numba_leaves_out_of_its_key_are_in_ours(setting):
+    name, value = setting.split("=")
+    output = run_python("from fastml._jit import build; print(build())", **{name: value})
+    assert output.strip() != _jit.build()
+
+
 def test_unwritable_folder_means_in_memory(tmp_path):
     blocked = tmp_path / "a file"
     blocked.write_text("")

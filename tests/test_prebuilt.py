@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 from subprocesses import run_python
@@ -41,6 +42,30 @@ def test_a_cpu_runs_its_level_and_those_below(name, runs):
 def test_one_missing_instruction_rules_a_level_out(missing):
     features = {**dict.fromkeys(LEVELS["x86-64-v3"].needs, True), missing: False}
     assert "x86-64-v3" not in [level.name for level in levels_of(features)]
+
+
+def test_tuning_flags_are_not_instructions():
+    """A host that LLVM describes with flags of its own, or hides AVX-512 as a hypervisor does."""
+    features = dict.fromkeys(LEVELS["x86-64-v4"].needs, True)
+    tuning = {"prefer-256-bit": False, "slow-3ops-lea": True, "fast-variable-shuffle": False}
+    assert levels_of({**features, **tuning}) == levels_of(features)
+    hidden = {**features, **tuning, "avx512f": False}
+    assert [level.name for level in levels_of(hidden)] == ["x86-64-v3", "x86-64-v2"]
+
+
+def test_the_host_has_what_the_system_enables():
+    """LLVM asks the system as well as the chip: the kernel lists what may be used."""
+    from llvmlite.binding import get_host_cpu_features
+
+    try:
+        flags = Path("/proc/cpuinfo").read_text().partition("flags")[2].partition("\n")[0].split()
+    except OSError:
+        pytest.skip("not Linux")
+    if not flags:
+        pytest.skip("not x86")
+    host = get_host_cpu_features()
+    for name in ("avx", "avx2", "fma", "avx512f", "avx512bw", "avx512vl"):
+        assert bool(host.get(name)) <= (name in flags), name
 
 
 @pytest.fixture
@@ -101,7 +126,7 @@ def test_a_kernel_of_a_lower_level_runs_and_a_corrupt_one_is_compiled(tmp_path):
     probe = PROBE.format(folder=str(folder))
 
     def run(cache, **environment):
-        output = run_python(probe, FASTML_CACHE_DIR=tmp_path / cache, **environment)
+        output = run_python(probe, **{"FASTML_CACHE_DIR": tmp_path / cache, **environment})
         values, compiled, prebuilt = output.rsplit(maxsplit=2)
         return values, int(compiled), int(prebuilt)
 
@@ -116,6 +141,7 @@ def test_a_kernel_of_a_lower_level_runs_and_a_corrupt_one_is_compiled(tmp_path):
         folder / prebuilt.folder_of(level).relative_to(prebuilt.FOLDER),
     )
     assert run("empty") == (expected, 0, compiled)
+    assert run("empty", FASTML_CACHE_DIR="/dev/null/image")[1:] == (0, compiled), "read only"
     assert run("empty", FASTML_NO_PREBUILT="1")[1:] == (compiled, 0)
     assert run("empty")[1:] == (0, 0), "native code of one's own goes first"
     for path in folder.rglob("*.fml"):

@@ -86,7 +86,7 @@ def test_kept_imports_are_used_for_a_file_of_that_content_only(tmp_path, monkeyp
 
 
 @pytest.mark.skipif(not _jit.jit_enabled(), reason="nothing is compiled")
-def test_symbols_that_llvm_knows_need_no_refresh(monkeypatch):
+def test_symbols_that_llvm_knows_need_no_refresh_and_others_are_an_error():
     class Context:
         refreshed = 0
 
@@ -96,7 +96,8 @@ def test_symbols_that_llvm_knows_need_no_refresh(monkeypatch):
     context = Context()
     _jit._supply(["memcpy", "NRT_MemInfo_alloc_aligned"], context)
     assert context.refreshed == 0
-    _jit._supply(["memcpy", "no_such_symbol"], context)
+    with pytest.raises(LookupError, match="no_such_symbol"):
+        _jit._supply(["memcpy", "no_such_symbol"], context)
     assert context.refreshed == 1
 
 
