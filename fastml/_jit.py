@@ -32,6 +32,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import importlib
 import os
 import pickle
 import platform
@@ -44,13 +45,14 @@ import types
 import uuid
 from importlib.util import MAGIC_NUMBER
 from pathlib import Path
+from typing import Any
 
 import llvmlite
 import llvmlite.binding
 import numba
 from numba import njit, prange
 
-from fastml import _linking, _sharing, _sources
+from fastml import _linking, _native, _sharing, _sources
 from fastml._prebuilt import levels
 
 try:
@@ -667,6 +669,8 @@ def _make_file_cache():
                             found = self._rebuilt(key, content, target_context)
                             if found is not None:
                                 statistics.prebuilt += 1
+                                if _flag("FASTML_NATIVE_IN_BACKGROUND") and cache_folder():
+                                    _native.ask(self._name, sig)
                                 return found
 
         def _rebuilt(self, key, content, target_context):
@@ -702,3 +706,13 @@ def _make_file_cache():
 
 
 _FileCache = _make_file_cache()
+
+
+def serve() -> None:
+    """Compile what another process asks for: see `fastml._native`."""
+    for name, signature in _native.asked():
+        with contextlib.suppress(Exception):  # the wheel's code goes on serving
+            importlib.import_module(f"fastml.kernels.{name.rpartition('.')[0]}")
+            found: Any = REGISTRY[f"fastml.kernels.{name}"]
+            function = found.shared if isinstance(found, ParallelKernel) else found
+            function.compile(signature)

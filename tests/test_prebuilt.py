@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -144,6 +145,12 @@ def test_a_kernel_of_a_lower_level_runs_and_a_corrupt_one_is_compiled(tmp_path):
     assert run("empty", FASTML_CACHE_DIR="/dev/null/image")[1:] == (0, compiled), "read only"
     assert run("empty", FASTML_NO_PREBUILT="1")[1:] == (compiled, 0)
     assert run("empty")[1:] == (0, 0), "native code of one's own goes first"
+    assert run("native", FASTML_NATIVE_IN_BACKGROUND=1)[1:] == (0, compiled)
+    deadline = time.monotonic() + 200
+    while len(list((tmp_path / "native").rglob("*.fml"))) < compiled:
+        assert time.monotonic() < deadline, "no native code came"
+        time.sleep(0.1)
+    assert run("native") == (expected, 0, 0), "compiled beside the process that asked"
     for path in folder.rglob("*.fml"):
         path.write_bytes(path.read_bytes()[:-9])
     assert run("also empty") == (expected, compiled, 0)

@@ -8,7 +8,8 @@ as absent, and the kernel is compiled. It also says what the kernels' sources im
 digests, so that nobody need parse them (see `fastml._sources`).
 
 Code of a level may be a little slower than native code: the user's own cache, which
-``python -m fastml warmup`` fills, goes first. ``FASTML_NO_PREBUILT=1`` turns all this off.
+``python -m fastml warmup`` fills, goes first; ``FASTML_NATIVE_IN_BACKGROUND=1`` fills it with what
+is used, in a process beside (see `fastml._native`). ``FASTML_NO_PREBUILT=1`` turns all this off.
 """
 
 from __future__ import annotations
