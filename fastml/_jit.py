@@ -29,10 +29,10 @@ The gate
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import functools
 import hashlib
+import importlib
 import os
 import pickle
 import platform
@@ -43,17 +43,16 @@ import threading
 import time
 import types
 import uuid
-from collections.abc import Iterator
 from importlib.util import MAGIC_NUMBER
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import llvmlite
 import llvmlite.binding
 import numba
 from numba import njit, prange
 
-from fastml import _borrowing, _linking, _sharing
+from fastml import _borrowing, _linking, _native, _sharing, _sources
 from fastml._prebuilt import levels
 
 try:
@@ -146,14 +145,14 @@ class ParallelKernel:
         self.py_func = func
         self._kept = True
         if jit_enabled():
-            _source_digest(_path(func))  # reads the file now, as `_FileCache` does
+            _sources.digest(_path(func))  # reads the file now, as `_FileCache` does
 
     @functools.cached_property
     def shared(self):
         """The one compiled function, or None where Numba's own ``prange`` must serve."""
         tree = None
         if _sharing.share is not None and _FileCache is not None and _linking.adopt is not None:
-            tree = _driver_tree(self.py_func)
+            tree = _sources.driver(self.py_func)
         if tree is None or not _linking.sound:
             return None
 
@@ -238,13 +237,6 @@ def _launcher() -> int:
 
 def _path(func) -> Path:
     return Path(func.__code__.co_filename)
-
-
-def _driver_tree(func) -> ast.FunctionDef | None:
-    """The driver's source, as it was when it was imported."""
-    if func.__closure__ is not None:
-        return None
-    return _source(_path(func)).drivers.get((func.__name__, func.__code__.co_firstlineno))
 
 
 def _launched(function, *args) -> bool:
@@ -371,8 +363,8 @@ def _flag(name: str) -> bool:
 
 
 _OWN_SOURCES = [
-    Path(str(name)).read_text()
-    for name in (__file__, _borrowing.__file__, _linking.__file__, _sharing.__file__)
+    Path(str(module.__file__)).read_text()
+    for module in (sys.modules[__name__], _borrowing, _linking, _sharing, _sources)
 ]
 
 
@@ -386,7 +378,12 @@ def build() -> str:
         MAGIC_NUMBER,  # of Python's bytecode, which Numba reads
         numba.__version__,
         llvmlite.__version__,
-        numba.config.OPT,
+        # Numba's own key has none of these.
+        int(numba.config.OPT),
+        getattr(numba.config.OPT, "is_opt_max", None),
+        numba.config.LOOP_VECTORIZE,
+        numba.config.SLP_VECTORIZE,
+        numba.config.USING_SVML,
         numba.config.BOUNDSCHECK,
         numba.config.DEBUGINFO_DEFAULT,
     )
@@ -455,80 +452,20 @@ def _modes() -> tuple[int, int]:
     return (0o755, 0o644) if os.environ.get("FASTML_CACHE_DIR") else (0o700, 0o600)
 
 
-_KERNEL_FOLDER = Path(__file__).parent / "kernels"
+IMPORTS = "imports.json"
+"""The file in the cache folder that says what the kernel files import, by their digests."""
 
 
-class _Source(NamedTuple):
-    """A source file as it was when first asked for."""
-
-    digest: bytes
-    imported: list[Path]  # the kernel files
-    drivers: dict[tuple[str, int], ast.FunctionDef]  # (name, first line) → `parallel_kernel`s
-
-
-@functools.cache
-def _source(path: Path) -> _Source:
-    source = path.read_bytes()
-    name = path.relative_to(_KERNEL_FOLDER) if _is_kernel_file(path) else path.name
-    tree = ast.parse(source, str(path))
-    return _Source(
-        str(name).encode() + hashlib.sha256(source).digest(),
-        _imported_kernels(tree, path),
-        dict(_drivers(tree)) if b"parallel_kernel" in source else {},
-    )
+def _known_imports() -> dict[str, list[str]]:
+    known: dict[str, list[str]] = {}
+    for shelf in prebuilt_shelves():
+        known |= shelf.imports
+    if (folder := cache_folder()) is not None:
+        known |= _sources.read_imports(folder / IMPORTS)
+    return known
 
 
-def _drivers(tree: ast.Module) -> Iterator[tuple[tuple[str, int], ast.FunctionDef]]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.decorator_list:
-            yield (node.name, node.decorator_list[0].lineno), node
-
-
-def _is_kernel_file(path: Path) -> bool:
-    return path.is_relative_to(_KERNEL_FOLDER)
-
-
-def _imported_kernels(tree: ast.Module, path: Path) -> list[Path]:
-    """Kernel files named by the import statements of a file, wherever they stand."""
-    names: list[str] = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            if node.level:
-                raise ImportError(f"{path}, line {node.lineno}: kernels import by full name")
-            names += [f"{node.module}.{alias.name}" for alias in node.names]
-    below = [name.split(".")[2:] for name in names if f"{name}.".startswith("fastml.kernels.")]
-    return [file for parts in dict.fromkeys(map(tuple, below)) for file in _files_of(parts, path)]
-
-
-def _files_of(parts: tuple[str, ...], importer: Path) -> list[Path]:
-    """The file of ``fastml.kernels.<parts>``, of which the last may be a name inside the file.
-
-    Whoever imports a folder may use any file below it: then all of them are returned.
-    """
-    folder = _KERNEL_FOLDER
-    for part in parts:
-        if (file := folder / f"{part}.py").exists():
-            return [file]
-        folder = folder / part
-    if folder.is_dir():
-        return sorted(folder.rglob("*.py"))
-    wanted = ".".join(("fastml.kernels", *parts))
-    raise FileNotFoundError(f"no kernel file for {wanted!r}, which {importer} imports")
-
-
-@functools.cache
-def _source_digest(path: Path) -> str:
-    """Hash of a kernel file and of all kernel files that it imports, directly or not."""
-    reached, to_read = {}, [path]
-    while to_read:
-        path = to_read.pop()
-        if path not in reached:
-            reached[path] = _source(path)
-            to_read += reached[path].imported
-    digests = (reached[path].digest for path in sorted(reached))
-    return hashlib.sha256(b"".join(digests)).hexdigest()
+_sources.known = _known_imports
 
 
 _notice_given = False
@@ -580,6 +517,48 @@ WAIT, LONGEST_WAIT = 0.02, 60.0
 """Seconds between two looks at another process's lock, and in all."""
 
 
+def _write(path: Path, content: bytes) -> None:
+    """Write a file of the cache so that others see all of it or nothing."""
+    part = path.with_suffix(f".{uuid.uuid4().hex[:12]}.part")
+    try:
+        part.touch(_modes()[1])
+        part.write_bytes(content)
+        os.replace(part, path)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def _wanted_symbols(library) -> list[str]:
+    """What compiled code takes from the process by name: functions of Numba, Python and C."""
+    module = library._final_module
+    declared = (*module.functions, *module.global_variables)
+    return [
+        each.name for each in declared if each.is_declaration and not each.name.startswith("llvm.")
+    ]
+
+
+def _supply(symbols: list[str], target_context) -> None:
+    """Make LLVM know ``symbols``: it ends the process where loaded code wants one that it does not.
+
+    Code that wants what is not there (a library is gone, say) is an error here, so not loaded.
+    Numba refreshes its context before it loads code. That reads in all that it could compile,
+    a fifth of a second, and code that is compiled already wants a few addresses of it.
+    """
+    address = llvmlite.binding.address_of_symbol
+    if all(map(address, symbols)):
+        return
+    with contextlib.suppress(ImportError, AttributeError):
+        from numba.core.runtime import _nrt_python
+
+        for name, place in _nrt_python.c_helpers.items():
+            llvmlite.binding.add_symbol(name if name.startswith("_") else f"NRT_{name}", place)
+    if not all(map(address, symbols)):
+        target_context.refresh()
+    if missing := [name for name in symbols if not address(name)]:
+        raise LookupError(f"not in this process: {missing}")
+
+
 def _make_file_cache():
     """Our cache, built on Numba's private interface; None where that has changed."""
     try:
@@ -599,7 +578,7 @@ def _make_file_cache():
             self._shared = shared  # a driver: see `fastml._sharing`
             # Hashed now, as the module is imported: if a file is edited or upgraded while this
             # process runs, code that was loaded before must not be stored as the new file's.
-            self._source = _source_digest(_path(py_func))
+            self._source = _sources.digest(_path(py_func))
             self._bytecode = hashlib.sha256(py_func.__code__.co_code).hexdigest()
             self._enabled = True
             self._locks: dict[object, _Lock] = {}
@@ -669,7 +648,6 @@ def _make_file_cache():
                 return None
             # Whatever goes wrong (no file, a damaged file, another Numba): compile again.
             with contextlib.suppress(Exception):
-                target_context.refresh()
                 key, name = self._key_and_name(sig, target_context.codegen().magic_tuple())
                 if (folder / name).exists():
                     return self._rebuilt(key, (folder / name).read_bytes(), target_context)
@@ -682,7 +660,6 @@ def _make_file_cache():
             """From the wheel: code for a level that this CPU is above."""
             for shelf in prebuilt_shelves():
                 with contextlib.suppress(Exception):
-                    target_context.refresh()
                     platform_name, *_ = target_context.codegen().magic_tuple()
                     target = (platform_name, shelf.level.cpu, shelf.level.features)
                     key, name = self._key_and_name(sig, target)
@@ -692,6 +669,8 @@ def _make_file_cache():
                             found = self._rebuilt(key, content, target_context)
                             if found is not None:
                                 statistics.prebuilt += 1
+                                if _flag("FASTML_NATIVE_IN_BACKGROUND") and cache_folder():
+                                    _native.ask(self._name, sig)
                                 return found
 
         def _rebuilt(self, key, content, target_context):
@@ -700,7 +679,9 @@ def _make_file_cache():
                 stored, digest, payload = pickle.loads(content)
                 fits = stored == key or _linking.serves(stored, key)
                 if fits and digest == hashlib.sha256(payload).digest():
-                    return CompileResult._rebuild(target_context, *pickle.loads(payload))
+                    symbols, reduced = pickle.loads(payload)
+                    _supply(symbols, target_context)
+                    return CompileResult._rebuild(target_context, *reduced)
 
         def save_overload(self, sig, data):
             statistics.compiled += 1
@@ -713,20 +694,25 @@ def _make_file_cache():
 
         def _store(self, sig, data):
             key, name = self._key_and_name(sig, data.codegen.magic_tuple())
-            path = cache_folder() / name
-            payload = dumps(data._reduce())
+            folder = cache_folder()
+            payload = dumps((_wanted_symbols(data.library), data._reduce()))
             entry = pickle.dumps((key, hashlib.sha256(payload).digest(), payload))
-            part = path.with_suffix(f".{uuid.uuid4().hex[:12]}.part")
-            try:
-                _make_folder(path.parent)
-                part.touch(_modes()[1])
-                part.write_bytes(entry)
-                os.replace(part, path)
-            except OSError:
-                part.unlink(missing_ok=True)
-                raise
+            _make_folder(folder)
+            _write(folder / name, entry)
+            if (imports := _sources.to_keep(folder / IMPORTS)) is not None:
+                _write(folder / IMPORTS, imports.encode())
 
     return None if FileCache.__abstractmethods__ else FileCache
 
 
 _FileCache = _make_file_cache()
+
+
+def serve() -> None:
+    """Compile what another process asks for: see `fastml._native`."""
+    for name, signature in _native.asked():
+        with contextlib.suppress(Exception):  # the wheel's code goes on serving
+            importlib.import_module(f"fastml.kernels.{name.rpartition('.')[0]}")
+            found: Any = REGISTRY[f"fastml.kernels.{name}"]
+            function = found.shared if isinstance(found, ParallelKernel) else found
+            function.compile(signature)

@@ -1,6 +1,5 @@
 """The on-disk cache: hits across processes, never stale, never in the way."""
 
-import ast
 import os
 import shutil
 import stat
@@ -11,7 +10,7 @@ import pytest
 from subprocesses import finish, run_python, start_python
 
 import fastml
-from fastml import _jit
+from fastml import _jit, _sources
 from fastml._jit import jit_enabled
 
 pytestmark = pytest.mark.skipif(not jit_enabled(), reason="nothing is compiled, nothing is cached")
@@ -124,6 +123,11 @@ def test_a_helper_two_folders_away_is_seen(package_copy, imports):
     assert package_copy("c + 2.0", n_threads=1, imports=imports)[0] == 9.0
 
 
+def imported_files(source):
+    names = _sources.imported_names(source, Path("caller.py"))
+    return [file for name in names for file in _sources.files_of(name, Path("caller.py"))]
+
+
 @pytest.mark.parametrize(
     ("source", "files"),
     [
@@ -140,13 +144,12 @@ def test_a_helper_two_folders_away_is_seen(package_copy, imports):
 )
 def test_imports_are_read_off_the_syntax_tree(source, files):
     folder = Path(fastml.__file__).parent / "kernels"
-    found = _jit._imported_kernels(ast.parse(source), Path("caller.py"))
+    found = imported_files(source)
     assert found == [folder / file for file in files]
 
 
 def test_importing_the_folder_of_all_kernels_depends_on_all():
-    tree = ast.parse("from fastml import kernels")
-    found = _jit._imported_kernels(tree, Path("caller.py"))
+    found = imported_files("from fastml import kernels")
     assert set(found) == set((Path(fastml.__file__).parent / "kernels").rglob("*.py"))
 
 
@@ -161,14 +164,14 @@ def test_importing_the_folder_of_all_kernels_depends_on_all():
 )
 def test_a_kernel_file_that_cannot_be_found_is_an_error(source):
     with pytest.raises(FileNotFoundError, match="no_such"):
-        _jit._imported_kernels(ast.parse(source), Path("caller.py"))
+        imported_files(source)
     with pytest.raises(FileNotFoundError):
-        _jit._source_digest(Path(fastml.__file__).parent / "kernels" / "no_such_file.py")
+        _sources.digest(Path(fastml.__file__).parent / "kernels" / "no_such_file.py")
 
 
 def test_relative_imports_of_kernels_are_an_error():
     with pytest.raises(ImportError, match="full name"):
-        _jit._imported_kernels(ast.parse("from . import grow"), Path("caller.py"))
+        imported_files("from . import grow")
 
 
 def test_an_edited_helper_changes_the_result(package_copy):
@@ -212,6 +215,30 @@ def test_a_flipped_bit_is_noticed(filled):
     value, compiled, _ = result(run_python(TWO_KERNELS, FASTML_CACHE_DIR=filled))
     assert value == 1.0
     assert compiled >= 1
+
+
+WITHOUT_A_SYMBOL = """
+from fastml import _jit
+supply = _jit._supply
+_jit._supply = lambda symbols, context: supply([*symbols, "of_a_library_that_is_gone"], context)
+"""
+
+
+def test_code_that_wants_what_this_process_does_not_have_is_compiled_again(filled):
+    """LLVM would end the process."""
+    output = run_python(WITHOUT_A_SYMBOL + TWO_KERNELS, FASTML_CACHE_DIR=filled)
+    value, compiled, loaded = result(output)
+    assert (value, loaded) == (1.0, 0)
+    assert compiled >= 1
+
+
+@pytest.mark.parametrize(
+    "setting", ["NUMBA_OPT=2", "NUMBA_OPT=max", "NUMBA_LOOP_VECTORIZE=0", "NUMBA_SLP_VECTORIZE=1"]
+)
+def test_settings_that_numba_leaves_out_of_its_key_are_in_ours(setting):
+    name, value = setting.split("=")
+    output = run_python("from fastml._jit import build; print(build())", **{name: value})
+    assert output.strip() != _jit.build()
 
 
 def test_unwritable_folder_means_in_memory(tmp_path):

@@ -2,6 +2,8 @@
 
 import json
 import os
+import time
+from pathlib import Path
 
 import pytest
 from subprocesses import run_python
@@ -9,6 +11,7 @@ from subprocesses import run_python
 from fastml import _jit
 from fastml._prebuilt import levels as prebuilt
 from fastml._prebuilt.levels import LEVELS, Level, Shelf, levels_of
+from fastml._sources import read_imports
 
 PROBE = """
 from pathlib import Path
@@ -42,6 +45,30 @@ def test_one_missing_instruction_rules_a_level_out(missing):
     assert "x86-64-v3" not in [level.name for level in levels_of(features)]
 
 
+def test_tuning_flags_are_not_instructions():
+    """A host that LLVM describes with flags of its own, or hides AVX-512 as a hypervisor does."""
+    features = dict.fromkeys(LEVELS["x86-64-v4"].needs, True)
+    tuning = {"prefer-256-bit": False, "slow-3ops-lea": True, "fast-variable-shuffle": False}
+    assert levels_of({**features, **tuning}) == levels_of(features)
+    hidden = {**features, **tuning, "avx512f": False}
+    assert [level.name for level in levels_of(hidden)] == ["x86-64-v3", "x86-64-v2"]
+
+
+def test_the_host_has_what_the_system_enables():
+    """LLVM asks the system as well as the chip: the kernel lists what may be used."""
+    from llvmlite.binding import get_host_cpu_features
+
+    try:
+        flags = Path("/proc/cpuinfo").read_text().partition("flags")[2].partition("\n")[0].split()
+    except OSError:
+        pytest.skip("not Linux")
+    if not flags:
+        pytest.skip("not x86")
+    host = get_host_cpu_features()
+    for name in ("avx", "avx2", "fma", "avx512f", "avx512bw", "avx512vl"):
+        assert bool(host.get(name)) <= (name in flags), name
+
+
 @pytest.fixture
 def shipped(tmp_path, monkeypatch):
     """A level that every machine runs, with one file."""
@@ -49,7 +76,7 @@ def shipped(tmp_path, monkeypatch):
     monkeypatch.setattr(prebuilt, "FOLDER", tmp_path / "package")
     monkeypatch.setattr(prebuilt, "LEVELS", {"any": level})
     (tmp_path / "a.fml").write_bytes(b"code")
-    return prebuilt.write(level, "this build", [tmp_path / "a.fml"])
+    return prebuilt.write(level, "this build", [tmp_path / "a.fml"], {"abc": ["tree.grow"]})
 
 
 def test_what_was_written_is_read(shipped):
@@ -57,6 +84,7 @@ def test_what_was_written_is_read(shipped):
     assert isinstance(shelf, Shelf)
     assert shelf.read("a.fml") == b"code"
     assert shelf.read("b.fml") is None
+    assert shelf.imports == {"abc": ["tree.grow"]}
 
 
 def test_a_changed_or_missing_file_counts_as_absent(shipped):
@@ -85,7 +113,7 @@ def test_a_broken_manifest_counts_as_absent(shipped, manifest):
 
 def test_writing_replaces_what_was_there(shipped, tmp_path):
     (tmp_path / "b.fml").write_bytes(b"new")
-    prebuilt.write(prebuilt.LEVELS["any"], "next build", [tmp_path / "b.fml"])
+    prebuilt.write(prebuilt.LEVELS["any"], "next build", [tmp_path / "b.fml"], {})
     assert sorted(os.listdir(shipped)) == ["b.fml", prebuilt.MANIFEST]
 
 
@@ -99,7 +127,7 @@ def test_a_kernel_of_a_lower_level_runs_and_a_corrupt_one_is_compiled(tmp_path):
     probe = PROBE.format(folder=str(folder))
 
     def run(cache, **environment):
-        output = run_python(probe, FASTML_CACHE_DIR=tmp_path / cache, **environment)
+        output = run_python(probe, **{"FASTML_CACHE_DIR": tmp_path / cache, **environment})
         values, compiled, prebuilt = output.rsplit(maxsplit=2)
         return values, int(compiled), int(prebuilt)
 
@@ -110,11 +138,19 @@ def test_a_kernel_of_a_lower_level_runs_and_a_corrupt_one_is_compiled(tmp_path):
         level,
         _jit.build(),
         (tmp_path / "of the level").rglob("*.fml"),
+        read_imports(next((tmp_path / "of the level").rglob(_jit.IMPORTS))),
         folder / prebuilt.folder_of(level).relative_to(prebuilt.FOLDER),
     )
     assert run("empty") == (expected, 0, compiled)
+    assert run("empty", FASTML_CACHE_DIR="/dev/null/image")[1:] == (0, compiled), "read only"
     assert run("empty", FASTML_NO_PREBUILT="1")[1:] == (compiled, 0)
     assert run("empty")[1:] == (0, 0), "native code of one's own goes first"
+    assert run("native", FASTML_NATIVE_IN_BACKGROUND=1)[1:] == (0, compiled)
+    deadline = time.monotonic() + 200
+    while len(list((tmp_path / "native").rglob("*.fml"))) < compiled:
+        assert time.monotonic() < deadline, "no native code came"
+        time.sleep(0.1)
+    assert run("native") == (expected, 0, 0), "compiled beside the process that asked"
     for path in folder.rglob("*.fml"):
         path.write_bytes(path.read_bytes()[:-9])
     assert run("also empty") == (expected, compiled, 0)

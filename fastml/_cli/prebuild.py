@@ -26,14 +26,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from fastml._jit import build
+    from fastml._jit import IMPORTS, build
+    from fastml._sources import read_imports
 
     levels = _chosen(options.levels)
     for name in levels:
         level, start = LEVELS[name], time.perf_counter()
         with tempfile.TemporaryDirectory() as scratch:
             _compile(level, options.only, scratch)
-            folder = write(level, build(), Path(scratch, build()).glob("*.fml"))
+            made = Path(scratch, build())
+            folder = write(level, build(), made.glob("*.fml"), read_imports(made / IMPORTS))
         files = list(folder.glob("*.fml"))
         size = sum(path.stat().st_size for path in files) / 1e6
         took = seconds(time.perf_counter() - start)

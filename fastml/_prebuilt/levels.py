@@ -4,10 +4,12 @@
 set of instructions that all CPUs of some age have; a host runs the highest level whose instructions
 it knows. ``manifest.json`` in such a folder names the build (Python, Numba, LLVM, `fastml._jit`)
 that the files belong to and the digest of each: another build, or a file that was changed, counts
-as absent, and the kernel is compiled.
+as absent, and the kernel is compiled. It also says what the kernels' sources import, by their
+digests, so that nobody need parse them (see `fastml._sources`).
 
 Code of a level may be a little slower than native code: the user's own cache, which
-``python -m fastml warmup`` fills, goes first. ``FASTML_NO_PREBUILT=1`` turns all this off.
+``python -m fastml warmup`` fills, goes first; ``FASTML_NATIVE_IN_BACKGROUND=1`` fills it with what
+is used, in a process beside (see `fastml._native`). ``FASTML_NO_PREBUILT=1`` turns all this off.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import json
 import sysconfig
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 FOLDER = Path(__file__).parent
 MANIFEST = "manifest.json"
@@ -72,8 +74,10 @@ def folder_of(level: Level) -> Path:
 class Shelf:
     """The files of one level that fit this build."""
 
-    def __init__(self, level: Level, folder: Path, digests: Mapping[str, str]):
-        self.level, self.folder, self.digests = level, folder, digests
+    def __init__(self, level: Level, folder: Path, manifest: Mapping[str, Any]):
+        self.level, self.folder = level, folder
+        self.digests: dict[str, str] = dict(manifest["files"])
+        self.imports: dict[str, list[str]] = dict(manifest["imports"])
 
     def read(self, name: str) -> bytes | None:
         """The contents of a file, or None if there is none or it is not as it was shipped."""
@@ -94,13 +98,19 @@ def shelves(build: str, features: Mapping[str, bool]) -> tuple[Shelf, ...]:
         try:
             manifest = json.loads((folder / MANIFEST).read_text())
             if manifest["build"] == build:
-                found.append(Shelf(level, folder, dict(manifest["files"])))
+                found.append(Shelf(level, folder, manifest))
         except (OSError, ValueError, KeyError, TypeError):
             continue
     return tuple(found)
 
 
-def write(level: Level, build: str, files: Iterable[Path], folder: Path | None = None) -> Path:
+def write(
+    level: Level,
+    build: str,
+    files: Iterable[Path],
+    imports: Mapping[str, list[str]],
+    folder: Path | None = None,
+) -> Path:
     """Put compiled functions of one build into the folder of a level; what was there goes."""
     folder = folder_of(level) if folder is None else folder
     folder.mkdir(parents=True, exist_ok=True)
@@ -111,7 +121,7 @@ def write(level: Level, build: str, files: Iterable[Path], folder: Path | None =
         content = path.read_bytes()
         (folder / path.name).write_bytes(content)
         digests[path.name] = _digest(content)
-    manifest = {"build": build, "files": digests}
+    manifest = {"build": build, "files": digests, "imports": dict(imports)}
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
     return folder
 

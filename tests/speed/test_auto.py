@@ -40,8 +40,10 @@ def test_auto_is_near_the_best(n, d):
     X, Q = rng.normal(size=(n, d)), rng.normal(size=(min(n, 500), d))
     chosen = NearestNeighbors().fit(X)._fit_method
     assert chosen in ALGORITHMS
-    for _ in range(4):
-        seconds = {name: fit_and_query_seconds(name, X, Q) for name in ALGORITHMS}
+    seconds = dict.fromkeys(ALGORITHMS, np.inf)
+    for _ in range(8):
+        for name in ALGORITHMS:
+            seconds[name] = min(seconds[name], fit_and_query_seconds(name, X, Q))
         if seconds[chosen] <= 1.5 * min(seconds.values()):
             return
     pytest.fail(f"auto chose {chosen}: {seconds}")
