@@ -433,7 +433,7 @@ class BlendingClassifier(ClassifierMixin, BaseBlending):
         ]
 
     def _default_last(self):
-        from sklearn.linear_model import LogisticRegression
+        from fastml.linear_model import LogisticRegression
 
         return LogisticRegression()
 
@@ -538,7 +538,7 @@ class BlendingRegressor(RegressorMixin, BaseBlending):
         ]
 
     def _default_last(self):
-        from sklearn.linear_model import RidgeCV
+        from fastml.linear_model import RidgeCV
 
         return RidgeCV()
 
