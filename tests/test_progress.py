@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.callback import ProgressBar, ScoringMonitor
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -30,6 +31,14 @@ FITS = {
     "SVC": (svm.SVC(C=100.0), None),
     "SVR": (svm.SVR(C=100.0), None),
     "KMeans": (cluster.KMeans(5, n_init=2, random_state=0), "n_init"),
+    "batches": (
+        cluster.MiniBatchKMeans(3, batch_size=60, n_init=1, max_iter=3, random_state=0),
+        None,
+    ),
+    "bisections": (cluster.BisectingKMeans(5, random_state=0), None),
+    "isolation": (ensemble.IsolationForest(n_estimators=40, random_state=0), None),
+    "LinearSVC": (svm.LinearSVC(random_state=0), None),
+    "LinearSVR": (svm.LinearSVR(loss="squared_epsilon_insensitive", dual=False), None),
     "density": (neighbors.KernelDensity(bandwidth="loo"), None),
     "mixture": (mixture.GaussianMixture(2, n_init=2, random_state=0), "n_init"),
 }
@@ -71,6 +80,7 @@ def test_tasks_begin_and_end(name):
     model.set_callbacks(listener).fit(X, target(model))
     events = listener.events
     most = None if parameter is None else getattr(model, parameter)
+    most = {"batches": 12, "bisections": 4}.get(name, most)
     if "trees" in name or name in ("forest", "embedding"):
         most = None  # how many blocks there are depends on the machine
     assert events[:2] == ["setup", ("begin", True, most)]
@@ -83,12 +93,12 @@ def test_tasks_begin_and_end(name):
             dense = found.toarray() if hasattr(found, "toarray") else found
             other = expected.toarray() if hasattr(expected, "toarray") else expected
             np.testing.assert_array_equal(dense, other)  # being told of changes nothing
-    left = {k for k in vars(model) if "callback" in k or "step" in k}
+    left = {k for k in vars(model) if "callback" in k or "step" in k} - {"n_steps_"}
     assert left == {"_skl_callbacks"}
     pickle.dumps(model.set_callbacks())
 
 
-STAGED = ["boosting", "classes", "histograms", "AdaBoost", "forest", "mixture"]
+STAGED = ["boosting", "classes", "histograms", "AdaBoost", "forest", "mixture", "batches"]
 
 
 @pytest.mark.parametrize("name", STAGED)
@@ -112,6 +122,9 @@ def test_models_of_the_steps_predict(name):
         ("AdaBoost", lambda m: len(m.estimators_)),
         ("bagging", lambda m: len(m.estimators_samples_)),
         ("KMeans", lambda m: m.n_iter_),
+        ("batches", lambda m: m.n_steps_),
+        ("bisections", lambda m: len(m.cluster_centers_) - 1),
+        ("isolation", lambda m: len(m.estimators_) / 16),
     ],
 )
 def test_a_callback_ends_the_fit(name, made):
@@ -135,6 +148,11 @@ def test_a_machine_that_was_ended_did_not_converge():
     with pytest.warns(UserWarning, match="Solver terminated early"):
         machine.fit(X, noisy)
     assert machine.fit_status_ == 1
+    linear = svm.LinearSVC(dual=False).set_callbacks(Listener(1))
+    with pytest.warns(ConvergenceWarning):
+        linear.fit(X, noisy)
+    assert linear.n_iter_ == 1
+    assert "_ended" not in vars(linear)
 
 
 @every_fit

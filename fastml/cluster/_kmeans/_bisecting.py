@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fastml._engines.kmeans.lloyd import run_kmeans
 from fastml._engines.kmeans.make_rows import make_rows
+from fastml._progress import CallbackSupport, fit_steps
 from fastml._sklearn import Interval, StrOptions, fit_context
 from fastml._validation import check_fitted, check_weights
 from fastml.cluster._kmeans._base import BaseKMeans
@@ -37,7 +38,7 @@ class Node:
                 waiting += [node.right, node.left]
 
 
-class BisectingKMeans(BaseKMeans):
+class BisectingKMeans(CallbackSupport, BaseKMeans):
     """K-means by repeated division of one cluster into two.
 
     Parameters
@@ -152,13 +153,18 @@ class BisectingKMeans(BaseKMeans):
         center = mean if shift is None else np.zeros_like(mean)
 
         tree = Node(center, np.arange(X.shape[0]), 0)
-        for _ in range(self.n_clusters - 1):
-            divided = max(tree.leaves(), key=lambda leaf: leaf.score)
-            self._divide(divided, X, weights, shift, random_state)
+        with fit_steps(self, self.n_clusters - 1, X) as steps:
+            for _ in range(self.n_clusters - 1):
+                told = steps.begin("division")
+                divided = max(tree.leaves(), key=lambda leaf: leaf.score)
+                self._divide(divided, X, weights, shift, random_state)
+                if told.end():
+                    break
 
         labels = np.empty(X.shape[0], dtype=np.int32)
-        centers = np.empty((self.n_clusters, X.shape[1]), dtype=X.dtype)
-        for number, leaf in enumerate(tree.leaves()):
+        leaves = list(tree.leaves())
+        centers = np.empty((len(leaves), X.shape[1]), dtype=X.dtype)
+        for number, leaf in enumerate(leaves):
             labels[leaf.indices] = number
             centers[number] = leaf.center
             leaf.label = number
@@ -169,7 +175,7 @@ class BisectingKMeans(BaseKMeans):
         self._bisecting_tree = tree
         self.cluster_centers_ = centers if shift is None else centers + shift
         self.labels_ = labels
-        self._n_features_out = self.n_clusters
+        self._n_features_out = len(leaves)
         return self
 
     def _divide(self, node, X, weights, shift, random_state):

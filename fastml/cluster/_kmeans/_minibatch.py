@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -11,13 +12,14 @@ from sklearn.utils import check_random_state
 from fastml._engines.kmeans.make_rows import make_rows
 from fastml._engines.kmeans.rows import KMeansRows
 from fastml._engines.kmeans.scaling import scaled_tolerance
+from fastml._progress import CallbackSupport, fit_steps
 from fastml._sklearn import Interval, fit_context
 from fastml._validation import check_fitted, check_weights
 from fastml.cluster._kmeans._base import BaseKMeans
 from fastml.kernels.cluster.lloyd import INERTIA, LABELS, SUMS
 
 
-class MiniBatchKMeans(BaseKMeans):
+class MiniBatchKMeans(CallbackSupport, BaseKMeans):
     """K-means on random batches of rows.
 
     A step labels a batch by the nearest centres and moves each centre to the mean of all rows that
@@ -184,15 +186,22 @@ class MiniBatchKMeans(BaseKMeans):
         n_steps = (self.max_iter * n_samples) // self._batch_size
         total_weight = weights.sum()
         probabilities = weights / total_weight
-        for step in range(n_steps):
-            batch = random_state.choice(n_samples, self._batch_size, p=probabilities, replace=True)
-            # Weights decide what is drawn, so they do not count again.
-            rows = make_rows(X[batch], n_jobs=self.n_jobs)
-            old_centers = centers
-            centers, inertia = self._step(rows, centers, random_state, self._random_reassign())
-            squared_move = float(((centers - old_centers) ** 2).sum()) if tol > 0.0 else 0.0
-            if self._has_converged(step, n_steps, n_samples, squared_move, tol, inertia):
-                break
+        with fit_steps(self, n_steps, X) as steps:
+            for step in range(n_steps):
+                told = steps.begin("batch")
+                batch = random_state.choice(
+                    n_samples, self._batch_size, p=probabilities, replace=True
+                )
+                # Weights decide what is drawn, so they do not count again.
+                rows = make_rows(X[batch], n_jobs=self.n_jobs)
+                old_centers = centers
+                centers, inertia = self._step(rows, centers, random_state, self._random_reassign())
+                squared_move = float(((centers - old_centers) ** 2).sum()) if tol > 0.0 else 0.0
+                ends = told.end(partial(self._attributes_of, centers))
+                if ends or self._has_converged(
+                    step, n_steps, n_samples, squared_move, tol, inertia
+                ):
+                    break
 
         self.cluster_centers_ = centers
         self._n_features_out = self.n_clusters
@@ -204,6 +213,10 @@ class MiniBatchKMeans(BaseKMeans):
         else:
             self.inertia_ = self._ewa_inertia * total_weight
         return self
+
+    def _attributes_of(self, centers) -> dict:
+        """What a copy needs to predict."""
+        return {"cluster_centers_": centers, "_n_features_out": self.n_clusters}
 
     def _best_start(self, X, weights, init, random_state):
         """The best of ``n_init`` starting centres by their inertia on random rows."""

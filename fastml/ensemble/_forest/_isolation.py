@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fastml._engines.trees.packed import NO_BITSETS, Forest
 from fastml._engines.trees.stored import check_trees
+from fastml._progress import CallbackSupport, fit_steps
 from fastml._sklearn import Interval, RealNotInt, StrOptions, check_sample_weight, fit_context
 from fastml._threads import effective_n_threads
 from fastml._validation import kernel_view, validate_data
@@ -23,6 +24,8 @@ from fastml.kernels.forest.isolation import average_path, isolate_all
 from fastml.kernels.tree.nodes import LEAF, NODE, SQUARED_ERROR
 
 MAX_SEED = np.iinfo(np.int32).max
+TREES_OF_A_STEP = 16
+"""As callbacks are told of them."""
 
 
 def draw_distinct(n, k, generator):
@@ -41,7 +44,7 @@ def draw_distinct(n, k, generator):
             return drawn[firsts[:k]]
 
 
-class IsolationForest(MembersMixin, OutlierMixin, BaseEstimator):
+class IsolationForest(CallbackSupport, MembersMixin, OutlierMixin, BaseEstimator):
     """Outliers are rows that random splits isolate quickly.
 
     Trees split small samples of the rows at random features and thresholds until every row is
@@ -242,12 +245,20 @@ class IsolationForest(MembersMixin, OutlierMixin, BaseEstimator):
         return features, rows
 
     def _grow(self, X, seeds):
+        """`_grow_blocks`, told to callbacks; how many blocks there are depends on the rows."""
+        with fit_steps(self, None, X) as steps:
+            self._grow_blocks(X, seeds, steps)
+
+    def _grow_blocks(self, X, seeds, steps):
         m = self.max_samples_
         depth = int(np.ceil(np.log2(max(m, 2))))
         most = max(1, min(2 * m - 1, 2 ** (min(depth, 40) + 1) - 1))
         block = max(16, (1 << 28) // (16 * most + 8 * m + 1))
+        if steps.told:
+            block = min(block, TREES_OF_A_STEP)
         kept, sizes = [self._nodes], [np.diff(self._starts)]
         for first in range(0, len(seeds), block):
+            told = steps.begin("trees")
             mine = seeds[first : first + block]
             nodes = np.empty((len(mine), most), NODE)
             n_nodes = np.empty(len(mine), np.intp)
@@ -266,6 +277,9 @@ class IsolationForest(MembersMixin, OutlierMixin, BaseEstimator):
             sizes.append(n_nodes)
             if self.verbose:
                 print(f"tree {len(self._seeds) + first + len(mine)} of {self.n_estimators}")  # noqa: T201
+            if told.end():
+                seeds = seeds[: first + len(mine)]
+                break
         self._nodes = np.concatenate(kept)
         self._starts = np.concatenate([[0], np.cumsum(np.concatenate(sizes))]).astype(np.intp)
         self._seeds = np.concatenate([self._seeds, seeds])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import contextmanager
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
+from fastml._progress import CallbackSupport, current_steps, fit_steps, telling
 from fastml._validation import check_weights, validate_data
 
 SOLVERS = {
@@ -38,8 +40,16 @@ def choose_dual(dual, penalty: str, loss: str, shape) -> bool:
     return bool(dual)
 
 
-class LinearMachine(BaseEstimator):
+class LinearMachine(CallbackSupport, BaseEstimator):
     """Checks of input, the constant, the end of a fit, scores."""
+
+    _ended = False  # whether a callback has ended the fit that is under way
+
+    @contextmanager
+    def _telling(self, X, y):
+        """Have callbacks told of what `_watch` sees."""
+        with fit_steps(self, None, X, y) as steps, telling(steps):
+            yield
 
     def _check_fit_input(self, X, y, sample_weight, *, numeric: bool):
         X, y = validate_data(
@@ -60,8 +70,9 @@ class LinearMachine(BaseEstimator):
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
-    def _watch(self, *progress) -> None:
-        """Between rounds of a solver: epochs of descents, or a Newton step and its objective."""
+    def _watch(self, *progress) -> bool:
+        """Between rounds of a solver: epochs of descents, or a Newton step and its objective.
+        Returns whether a callback ends the fit."""
         if len(progress) == 1:
             active, epochs = progress[0][:, 0].sum(), progress[0][:, 1].max()
             text = f"epoch {epochs}, {active} active coordinates"
@@ -69,10 +80,13 @@ class LinearMachine(BaseEstimator):
             text = f"step {progress[0]}, objective {progress[1]:.6g}"
         if self.verbose:
             print(f"[{type(self).__name__}] {text}")  # noqa: T201
+        if current_steps().begin(text).end():
+            self._ended = True
+        return self._ended
 
     def _finish(self, w, n_iter) -> None:
         self.n_iter_ = int(n_iter.max())
-        if self.n_iter_ >= self.max_iter:
+        if self.__dict__.pop("_ended", False) or self.n_iter_ >= self.max_iter:
             from sklearn.exceptions import ConvergenceWarning
 
             warnings.warn(TOO_FEW_EPOCHS, ConvergenceWarning, stacklevel=4)

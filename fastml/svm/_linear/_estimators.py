@@ -154,9 +154,6 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         from sklearn.utils.class_weight import compute_class_weight
         from sklearn.utils.multiclass import check_classification_targets
 
-        from fastml.svm._linear import _solvers as solvers
-        from fastml.svm._linear._newton import newton
-
         X, y, weights = self._check_fit_input(X, y, sample_weight, numeric=False)
         check_classification_targets(y)
         classes, labels = np.unique(y, return_inverse=True)
@@ -172,26 +169,32 @@ class LinearSVC(ClassifierMixin, LinearMachine):
             raise ValueError(f"class_weight must be positive, got {self.class_weight!r}")
         design, costs = self._design(X), self.C * weights
 
-        if self.multi_class == "crammer_singer":
-            w, n_iter = solvers.joint(
-                design, labels, costs * factors[labels], len(classes), float(self.tol),
-                self.max_iter, self._seed(), self._watch,
-            )  # fmt: skip
-            if len(classes) == 2:
-                w = w[1:] - w[:1]
-        else:
-            dual = choose_dual(self.dual, self.penalty, self.loss, X.shape)
-            problems = self._against_the_rest(labels, costs, factors)
-            if self.penalty == "l1":
-                w, n_iter = solvers.lasso(design, problems, self._seed(), self._watch)
-            elif dual:
-                squared = self.loss == "squared_hinge"
-                w, n_iter = solvers.dual(design, problems, self._seed(), squared, self._watch)
-            else:
-                w, n_iter = newton(design, problems, self._watch)
+        with self._telling(X, y):
+            w, n_iter = self._solve(design, labels, costs, factors, X.shape)
         self.classes_ = classes
         self._finish(w, n_iter)
         return self
+
+    def _solve(self, design, labels, costs, factors, shape):
+        """Weights of the classes, and passes over the rows."""
+        from fastml.svm._linear import _solvers as solvers
+        from fastml.svm._linear._newton import newton
+
+        n_classes = len(factors)
+        if self.multi_class == "crammer_singer":
+            w, n_iter = solvers.joint(
+                design, labels, costs * factors[labels], n_classes, float(self.tol),
+                self.max_iter, self._seed(), self._watch,
+            )  # fmt: skip
+            return (w[1:] - w[:1] if n_classes == 2 else w), n_iter
+        dual = choose_dual(self.dual, self.penalty, self.loss, shape)
+        problems = self._against_the_rest(labels, costs, factors)
+        if self.penalty == "l1":
+            return solvers.lasso(design, problems, self._seed(), self._watch)
+        if dual:
+            squared = self.loss == "squared_hinge"
+            return solvers.dual(design, problems, self._seed(), squared, self._watch)
+        return newton(design, problems, self._watch)
 
     def _against_the_rest(self, labels, costs, factors):
         """One problem for two classes, else one a class; only its own class has a weight then."""
@@ -394,11 +397,12 @@ class LinearSVR(RegressorMixin, LinearMachine):
             float(self.epsilon), float(self.tol), self.max_iter,
         )  # fmt: skip
         design = self._design(X)
-        if dual:
-            squared = self.loss == "squared_epsilon_insensitive"
-            w, n_iter = solvers.dual(design, problems, self._seed(), squared, self._watch)
-        else:
-            w, n_iter = newton(design, problems, self._watch)
+        with self._telling(X, y):
+            if dual:
+                squared = self.loss == "squared_epsilon_insensitive"
+                w, n_iter = solvers.dual(design, problems, self._seed(), squared, self._watch)
+            else:
+                w, n_iter = newton(design, problems, self._watch)
         self._finish(w, n_iter)
         self.coef_ = self.coef_.ravel()
         return self

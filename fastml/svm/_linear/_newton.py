@@ -91,8 +91,7 @@ class NewtonDescent:
                 return self.w, n_iter  # nothing left to gain but rounding
             step, new = found
             gradient = self.accept(direction, step)
-            watch(n_iter + 1, new)
-            if objective - new <= 1e-15 * abs(objective):
+            if watch(n_iter + 1, new) or objective - new <= 1e-15 * abs(objective):
                 return self.w, n_iter + 1
             objective = new
         return self.w, max_iter

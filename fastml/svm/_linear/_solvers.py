@@ -65,12 +65,13 @@ class Descents:
         return self.state.counts[:, EPOCHS]
 
     def run(self, step, max_iter: int, size: int, watch) -> None:
-        """Call ``step(epochs)`` until all are done."""
+        """Call ``step(epochs)`` until all are done or ``watch`` says so."""
         epochs = int(max(1, min(max_iter, WORK_PER_CALL // max(1, size))))
         done, passed = self.state.counts[:, DONE], self.n_epochs
         while not ((done == 1) | (passed >= max_iter)).all():
             step(epochs)
-            watch(self.state.counts)
+            if watch(self.state.counts):
+                return
 
 
 def dual(design: DesignMatrix, problems: Problems, seed: int, squared: bool, watch):
