@@ -497,6 +497,140 @@ def boosted_stumps(inputs, parameters, HistGradientBoostingRegressor):
     return values
 
 
+# ---------------------------------------------------------------------------- linear models
+
+MUST_BE_COVERED |= {
+    "000-linear-prediction",
+    "000-linreg-exercise",
+    "000-rooms-model",
+    "001-polynomial",
+    "003-cross-entropy-labels",
+    "derived-eps-insensitive",
+    "derived-lad",
+    "derived-margin-losses",
+    "derived-penalty-scalings",
+}
+
+
+def line_of(model, inputs):
+    """(intercept, slope) of a model of one column."""
+    model.fit(np.reshape(inputs["x"], (-1, 1)), inputs["y"])
+    return [float(model.intercept_), float(model.coef_[0])]
+
+
+def line_through(LinearRegression, parameters):
+    """The model with these weights, learned from two of its points."""
+    w0, w1 = parameters["w0"], parameters["w1"]
+    return LinearRegression().fit([[0.0], [1.0]], [w0, w0 + w1])
+
+
+@example("000-linear-prediction", "linear_model.LinearRegression", "losses.Absolute")
+def price_of_an_apartment(inputs, parameters, LinearRegression, Absolute):
+    model = line_through(LinearRegression, parameters)
+    price = model.predict([[inputs["x"]]])[0]
+    return {
+        "prediction": price,
+        "abs_loss_vs_210000": float(Absolute().value(inputs["y_true"], price)),
+        "abs_loss_if_prediction_were_300000": float(Absolute().value(inputs["y_true"], 300000)),
+    }
+
+
+@example("000-rooms-model", "linear_model.LinearRegression")
+def price_of_rooms(inputs, parameters, LinearRegression):
+    model = line_through(LinearRegression, parameters)
+    return {"prediction": model.predict(np.reshape(inputs["rooms"], (-1, 1)))}
+
+
+@example("000-linreg-exercise", "linear_model.LinearRegression")
+def three_points(inputs, parameters, LinearRegression):
+    w0, w1 = line_of(LinearRegression(), inputs)
+    back = line_of(LinearRegression(), {"x": inputs["y"], "y": inputs["x"]})[1]
+    rho = np.sqrt(w1 * back)
+    spread = np.std(inputs["y"]) / np.std(inputs["x"])
+    return {
+        "w0": w0, "w1": w1, "rho": rho, "slope_from_rho_sigmaY_over_sigmaX": rho * spread,
+        "slope_as_printed_in_eq_4_36": rho / spread,
+    }  # fmt: skip
+
+
+@example("001-polynomial", "linear_model.LinearRegression")
+def parabola(inputs, parameters, LinearRegression):
+    x = np.array(inputs["x"])
+    model = LinearRegression(fit_intercept=parameters["intercept"])
+    return {"theta": model.fit(np.c_[x, x**2], inputs["y"]).coef_}
+
+
+@example("derived-lad", "linear_model.LeastAbsoluteDeviations")
+def least_absolute_deviations(inputs, parameters, LeastAbsoluteDeviations):
+    w0, w1 = line_of(LeastAbsoluteDeviations(), inputs)
+    left = np.abs(w0 + w1 * np.array(inputs["x"]) - inputs["y"])
+    return {"w0": w0, "w1": w1, "SAR": left.sum(), "mean_abs": left.mean()}
+
+
+@example(
+    "derived-penalty-scalings",
+    "linear_model.Ridge", "linear_model.Lasso", "linear_model.ElasticNet",
+)  # fmt: skip
+def scalings_of_five_notes(inputs, parameters, Ridge, Lasso, ElasticNet):
+    """alpha and l1_ratio of the elastic nets follow from l1 and l2 / 2."""
+
+    def net(l1, squares, scaling):
+        alpha = l1 + 2.0 * squares
+        model = ElasticNet(alpha, l1_ratio=l1 / alpha, scaling=scaling, tol=1e-14)
+        return line_of(model, inputs)
+
+    def ridge(alpha, scaling):
+        return line_of(Ridge(alpha, scaling=scaling), inputs)
+
+    def lasso(alpha, scaling):
+        return line_of(Lasso(alpha, scaling=scaling, tol=1e-14), inputs)
+
+    both = Ridge(1.0, fit_intercept=False).fit(np.c_[np.ones(3), inputs["x"]], inputs["y"])
+    return {
+        "ridge: SSR + a w^2, a=1 (000 eq 5.15, 001 5.3, 004)": ridge(1.0, "sum"),
+        "ridge: SSR/(2n) + l/2 w^2, l=1 (002 2.6.4)": ridge(0.5, "half_mean"),
+        "ridge: SSR/m + l w^2, l=1 (003 6, alpha=0)": ridge(1.0, "mean"),
+        "lasso: SSR + a|w|, a=1 (000 eq 5.16, 001, 004)": lasso(1.0, "sum"),
+        "lasso: SSR/2 + a|w|, a=1 (000 eq 5.26-5.27)": lasso(1.0, "half_sum"),
+        "lasso: SSR/(2n) + l|w|, l=0.1 (002)": lasso(0.1, "half_mean"),
+        "lasso: SSR/m + l|w|, l=0.1 (003, alpha=1)": lasso(0.1, "mean"),
+        "elastic net: SSR/(2n) + l(a|w| + (1-a)/2 w^2), l=0.1, a=0.5 (002 = scikit-learn)": net(
+            0.05, 0.025, "half_mean"
+        ),
+        "elastic net: SSR/m + l(a|w| + (1-a) w^2), l=0.1, a=0.5 (003)": net(0.05, 0.05, "mean"),
+        "elastic net: SSR + l((1-a)|w| + a w^2), l=0.1, a=0.25 (004)": net(0.075, 0.025, "sum"),
+        "elastic net: SSR + a w^2 + b|w|, a=1, b=0.5 (000 5.4, 001 5.3)": net(0.5, 1.0, "sum"),
+        "ridge penalising the intercept too: (X^T X + I)^-1 X^T y (001 5.3, 004 literal formula)": (
+            both.coef_
+        ),
+    }
+
+
+SURROGATES = ("Hinge", "SquaredHinge", "Logistic", "Exponential", "Perceptron")
+
+
+@example("derived-margin-losses", *(f"losses.{name}" for name in SURROGATES))
+def losses_of_margins(inputs, parameters, *losses):
+    hinge, squared, logistic, exponential, perceptron = (
+        loss().value(1, inputs["margin"]) for loss in losses
+    )
+    return {
+        "hinge": hinge, "squared_hinge": squared, "log_natural": logistic,
+        "log_base2": logistic / np.log(2), "exponential": exponential, "perceptron": perceptron,
+    }  # fmt: skip
+
+
+@example("derived-eps-insensitive", "losses.EpsilonInsensitive")
+def losses_of_a_tube(inputs, parameters, EpsilonInsensitive):
+    return {"loss": EpsilonInsensitive(parameters["eps"]).value(0.0, inputs["residual"])}
+
+
+@example("003-cross-entropy-labels", "losses.Logistic")
+def cross_entropy(inputs, parameters, Logistic):
+    loss, raw = Logistic(), inputs["signal"]
+    return {"pm": loss.value(inputs["y_pm"], raw), "zero_one": loss.value(inputs["y01"], raw)}
+
+
 # ---------------------------------------------------------------------------- optimisation
 
 MUST_BE_COVERED |= {

@@ -249,3 +249,18 @@ def test_nan_among_many_values_is_refused(value, row, weight):
     for model in (PoissonRegressor(), GammaRegressor(alpha=0.0)):
         with pytest.raises(ValueError, match=r"Input X contains (NaN|infinity)"):
             model.fit(X, y, weights)
+
+
+def test_huber_of_equal_targets_and_of_other_units():
+    """sk#27777: targets that are all equal; X times 100."""
+    from fastml.linear_model import HuberRegressor
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    equal = HuberRegressor().fit(X, np.full(60, 7.0))
+    assert_allclose(equal.predict(X), 7.0, atol=1e-3)
+    y = X @ [1.0, -2.0, 0.5] + 0.1 * rng.standard_t(2, size=60)
+    plain = HuberRegressor(alpha=0.0, tol=1e-8, max_iter=1000).fit(X, y)
+    wide = HuberRegressor(alpha=0.0, tol=1e-8, max_iter=1000).fit(100.0 * X, y)
+    assert_allclose(wide.coef_ * 100.0, plain.coef_, rtol=1e-4)
+    assert_allclose(wide.predict(100.0 * X), plain.predict(X), atol=1e-4)
