@@ -868,6 +868,33 @@ def smoothed_words(inputs, parameters, MultinomialNB):
     }
 
 
+# ---------------------------------------------------------------------------- the perceptron
+
+MUST_BE_COVERED |= {"derived-perceptron"}
+
+
+@example("derived-perceptron", "linear_model.Perceptron")
+def perceptron_trace(inputs, parameters, Perceptron):
+    X, y = (np.array(part) for part in zip(*inputs["sequence"]))
+    model = Perceptron(fit_intercept=False)
+    weights, mistakes = [], []
+    for row, label in zip(X, y):
+        model.partial_fit([row], [label], [-1, 1])
+        weights.append(model.coef_[0])
+        mistakes.append(model.mistakes_[0])
+    steps = np.flatnonzero(np.diff(mistakes, prepend=0)) + 1
+    bound = model.mistake_bound(X, y)[0]
+    R = np.sqrt(np.square(X).sum(axis=1).max())
+    return {
+        "weights_after_each": weights,
+        "update_steps": steps,
+        "n_updates": mistakes[-1],
+        "R": R,
+        "rho": R / np.sqrt(bound),
+        "bound": bound,
+    }
+
+
 # ---------------------------------------------------------------------------- discriminants
 
 MUST_BE_COVERED |= {"derived-gda-lda"}

@@ -97,7 +97,7 @@ def descend(
     for epoch in range(1, stopping.max_iter + 1):
         if seed is not None:
             kernels.shuffle_as_sklearn(order, seed)
-        numbers[[kernels.LOSS_SUM, kernels.OBJECTIVE_SUM]] = 0.0
+        numbers[kernels.LOSS_SUM] = numbers[kernels.OBJECTIVE_SUM] = 0.0
         sgd_epoch(rules, rows, order, left_out, state)
         finite = bool(np.isfinite(numbers[kernels.INTERCEPT]) and np.isfinite(state.w).all())
         if not finite:

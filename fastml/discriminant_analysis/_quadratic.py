@@ -21,6 +21,9 @@ from fastml.discriminant_analysis._scatter import (
 )
 from fastml.kernels.bayes.gaussian import take_half_squares
 
+MANY_COLUMNS = 16
+"""From so many on triangular roots pay."""
+
 ROWS_PER_TILE = 512
 """Of predictions: what a tile needs for all classes stays in the cache."""
 
@@ -193,10 +196,12 @@ class QuadraticDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         n_classes = len(self.classes_)
         center = self.means_.mean(axis=0)
         # Triangular roots U of the inverse covariances: the lower half of U x needs half of x.
-        half = d // 2
+        half = d // 2 if d >= MANY_COLUMNS else 0
         upper, lower = [], []
         for rotation, scaling, mean in zip(self.rotations_, self.scalings_, self.means_):
-            root = np.linalg.qr((rotation / np.sqrt(scaling)).T, mode="r")
+            root = (rotation / np.sqrt(scaling)).T
+            if half:
+                root = np.linalg.qr(root, mode="r")
             with_ones = np.vstack([root.T, root @ (center - mean)])
             upper.append(with_ones[:, :half])
             lower.append(with_ones[half:, half:])
@@ -211,7 +216,8 @@ class QuadraticDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
             block = np.ones((len(X[rows]), d + 1))
             np.subtract(X[rows], center, out=block[:, :d])
             scores[rows] = constants
-            take_half_squares(block @ upper, half, scores[rows])
+            if half:
+                take_half_squares(block @ upper, half, scores[rows])
             take_half_squares(block[:, half:] @ lower, d - half, scores[rows])
 
         starts = range(0, n, ROWS_PER_TILE)

@@ -12,6 +12,7 @@ from fastml.plot._curves import (
     f_score_levels,
 )
 from fastml.plot._densities import density_contours, density_curve
+from fastml.plot._linear import class_ellipses, coefficient_path, sigmoid
 from fastml.plot._losses import losses
 from fastml.plot._machines import svm_boundary, svr_tube
 from fastml.plot._residuals import residuals
@@ -34,6 +35,8 @@ __all__ = [
     "ValidationCurveDisplay",
     "bias_variance_curve",
     "choice_of_k",
+    "class_ellipses",
+    "coefficient_path",
     "critical_difference",
     "decision_regions",
     "dendrogram",
@@ -45,6 +48,7 @@ __all__ = [
     "oob_curve",
     "plot_tree",
     "residuals",
+    "sigmoid",
     "silhouette",
     "svm_boundary",
     "svr_tube",

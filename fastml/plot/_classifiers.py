@@ -7,7 +7,9 @@ import numpy as np
 from fastml.plot._axes import axes_or_new
 
 
-def decision_regions(classifier, X, y=None, *, resolution=200, margin=0.1, ax=None):
+def decision_regions(
+    classifier, X, y=None, *, resolution=200, margin=0.1, probabilities=False, ax=None
+):
     """Colour the plane by the class that a classifier of two columns predicts.
 
     Parameters
@@ -22,6 +24,9 @@ def decision_regions(classifier, X, y=None, *, resolution=200, margin=0.1, ax=No
         Grid points per side.
     margin : float, default=0.1
         Margin around the points, as a share of their range.
+    probabilities : bool, default=False
+        Whether the colour of a class is the fainter the less probable it is (by `predict_proba`),
+        down to none where all classes are equally probable; lines show where it is halfway.
     ax : matplotlib Axes, default=None
         Where to draw; None makes a new figure.
 
@@ -55,7 +60,14 @@ def decision_regions(classifier, X, y=None, *, resolution=200, margin=0.1, ax=No
         "vmax": max(classes.size - 1, 1),
         "cmap": "tab10" if classes.size <= 10 else "viridis",
     }
-    ax.pcolormesh(*sides, shown, alpha=0.35, shading="nearest", **span)
+    strength = 0.35
+    if probabilities:
+        best = classifier.predict_proba(grid.reshape(-1, 2)).max(axis=1)
+        sure = (best * classes.size - 1.0) / max(classes.size - 1, 1)
+        strength = 0.7 * np.clip(sure, 0.0, 1.0).reshape(resolution, resolution)
+        if strength.min() < 0.35 < strength.max():
+            ax.contour(*sides, strength, levels=[0.35], colors="k", linewidths=0.6)
+    ax.pcolormesh(*sides, shown, alpha=strength, shading="nearest", **span)
     if y is not None:
         colours = np.searchsorted(classes, np.asarray(y))
         ax.scatter(*X.T, c=colours, edgecolors="k", linewidths=0.5, s=20, **span)

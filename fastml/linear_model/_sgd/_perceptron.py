@@ -188,6 +188,9 @@ class Perceptron(StochasticClassifier):
             if (own != 0.0).any():
                 targets = np.repeat([1, -1], len(own))
                 candidates.append(machine.fit(mirrored, targets).coef_[0])
+                support = np.unique(machine.support_ % len(own))
+                exact = np.linalg.lstsq(own[support], np.ones(len(support)), rcond=None)[0]
+                candidates.append(exact)
             for w in candidates:
                 length = np.linalg.norm(w)
                 margin = (own @ w).min() / length if length > 0.0 else 0.0
