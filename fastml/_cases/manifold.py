@@ -114,6 +114,17 @@ CASES = (
         variants=({"n_landmarks": 30}, {"n_neighbors": None, "radius": 6.0}),
         settings={"n_neighbors": 80, "radius": None},
     ),
+    Case(
+        "sammon", "manifold.SammonMapping", "SammonMapping, {n:,} × {d}", groups,
+        sizes(n=(60, 500, 1_500), d=10), Quality("stress", _stress, "less", 0.01),
+        {"max_iter": 20, "tol": 0.0}, variants=({"weighting": "squared", "init": "random"},),
+        settings={"tol": 1e-3},
+    ),
+    Case(
+        "sne", "manifold.SNE", "SNE, {n:,} × {d}", groups, sizes(n=(60, 300, 1_000), d=10),
+        Quality("divergence", _divergence, "less", 0.01), {"max_iter": 50},
+        variants=({"sigma": 2.0},), settings={"perplexity": 10.0, "max_iter": 20},
+    ),
 )  # fmt: skip
 
 
