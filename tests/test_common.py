@@ -95,10 +95,19 @@ EXPECTED_FAILED_CHECKS: dict[str, dict[str, str]] = {
 """Class name → check → reason, for checks that do not hold for scikit-learn's class either."""
 
 
+OF_FEW_ROWS = {
+    "Isomap": {"radius": None},
+    "SNE": {"perplexity": 2.0, "max_iter": 20},
+    "TSNE": {"perplexity": 2.0, "max_iter": 250},
+}
+"""What suits the data of scikit-learn's checks, which have 20 rows and more."""
+
+
 def for_checks(cls):
     """scikit-learn's checks have data of their own: its default radius suits them."""
     settings = specimens.settings(cls)
-    return cls(**{**settings, **dict.fromkeys(specimens.settings(cls, ["radius"]), 1.0)})
+    settings.update(dict.fromkeys(specimens.settings(cls, ["radius"]), 1.0))
+    return cls(**{**settings, **OF_FEW_ROWS.get(cls.__name__, {})})
 
 
 @pytest.mark.filterwarnings("ignore")  # the checks provoke warnings and look at errors only
