@@ -151,7 +151,7 @@ class SammonMapping(BaseEstimator):
         X_new : ndarray of shape (n_samples, n_components)
             The positions.
         """
-        X = validate_data(self, X, ensure_min_samples=2)
+        X = validate_data(self, X, ensure_min_samples=2, dtype=np.float64)
         if self.metric == "geodesic":
             k = min(self.n_neighbors, len(X) - 1)
             paths = Isomap(n_neighbors=k, n_components=1, n_jobs=self.n_jobs).fit(X).dist_matrix_
