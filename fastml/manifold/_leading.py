@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -12,9 +11,6 @@ from scipy.linalg import eigh
 from fastml._threads import effective_n_threads, single_threaded_blas
 
 DENSE_UP_TO = 300
-_ONE_AT_A_TIME = threading.Lock()
-"""For LAPACK's solver, which gave other numbers where eight Python threads called it at once."""
-
 ROWS_PER_BLOCK = 512
 EXTRA = 6
 MOST_BLOCKS = 40
@@ -33,7 +29,7 @@ def leading_of_squares(squares: NDArray, n_components: int, n_jobs=None):
     if n <= DENSE_UP_TO or 4 * (n_components + EXTRA) > n:
         centred = squares - squares.mean(axis=0)
         centred -= centred.mean(axis=1, keepdims=True)
-        with single_threaded_blas(), _ONE_AT_A_TIME:
+        with single_threaded_blas():
             values, vectors = eigh(-0.5 * centred, subset_by_index=[n - n_components, n - 1])
         return values[::-1], signed(vectors[:, ::-1])
     starts = range(0, n, ROWS_PER_BLOCK)
