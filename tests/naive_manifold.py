@@ -38,3 +38,10 @@ def cubic_splines(t):
         np.array([(1 - t) ** 3, 3 * t**3 - 6 * t**2 + 4, -3 * t**3 + 3 * t**2 + 3 * t + 1, t**3])
         / 6
     )
+
+
+def sammon_sum(Y, targets, power):
+    """Σ_{i<j} (d - ρ)² / ρ^power over pairs with ρ > 0."""
+    distances = np.sqrt(squares_between(Y, Y))
+    counted = np.triu(targets > 0, 1)
+    return float(((distances - targets)[counted] ** 2 / targets[counted] ** power).sum())

@@ -80,7 +80,7 @@ def _mds(id, work, sizes, **params):
     return Case(
         id, "manifold.MDS", f"MDS, {work}, {{n:,}} rows, 100 iterations", normal_rows, sizes,
         Quality("stress", _stress, "less", 1e-6), given, peers=SKLEARN,
-        variants=({"metric_mds": False}, {"n_components": 3, "init": "classical_mds"}),
+        variants=({"metric_mds": False, "n_components": 3, "init": "classical_mds"},),
         settings={"init": "random", "max_iter": 30},
     )  # fmt: skip
 
@@ -111,8 +111,18 @@ CASES = (
         "isomap", "manifold.Isomap", "Isomap, swiss roll, {n:,} rows", swiss_roll,
         sizes(n=(100, 1_000, 5_000)), Quality("error", _isomap_error, "less", 1e-5),
         {"n_neighbors": 10}, peers={"sklearn": {"n_jobs": -1}},
-        variants=({"n_landmarks": 30}, {"n_neighbors": None, "radius": 6.0}),
-        settings={"n_neighbors": 80, "radius": None},
+        variants=({"n_landmarks": 30},), settings={"n_neighbors": None, "radius": 1e4},
+    ),
+    Case(
+        "sammon", "manifold.SammonMapping", "SammonMapping, {n:,} × {d}", groups,
+        sizes(n=(60, 500, 1_500), d=10), Quality("stress", _stress, "less", 0.01),
+        {"max_iter": 20, "tol": 0.0}, variants=({"weighting": "squared", "init": "random"},),
+        settings={"tol": 1e-3},
+    ),
+    Case(
+        "sne", "manifold.SNE", "SNE, {n:,} × {d}", groups, sizes(n=(60, 300, 1_000), d=10),
+        Quality("divergence", _divergence, "less", 0.01), {"max_iter": 50},
+        variants=({"sigma": 2.0},), settings={"perplexity": 10.0, "max_iter": 20},
     ),
 )  # fmt: skip
 

@@ -10,14 +10,18 @@ from fastml.manifold._measures import (
     procrustes,
     trustworthiness,
 )
+from fastml.manifold._sammon import SammonMapping
+from fastml.manifold._sne import SNE
 from fastml.manifold._tsne import TSNE
 
 __all__ = [
     "MDS",
+    "SNE",
     "TSNE",
     "ClassicalMDS",
     "Isomap",
     "Procrustes",
+    "SammonMapping",
     "neighborhood_preservation",
     "perplexity",
     "procrustes",

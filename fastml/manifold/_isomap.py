@@ -320,7 +320,8 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             near, kernel_view(self.dist_matrix_, np.float64), chunk_rows(len(lengths), work),
             lengths, n_threads=effective_n_threads(self.n_jobs, work * len(lengths)),
         )  # fmt: skip
-        dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
+        dtype = X.dtype if issparse(X) else np.asarray(X).dtype
+        dtype = np.float32 if dtype == np.float32 else np.float64
         found = np.empty((len(lengths), self.n_components))
         for i, row in enumerate(lengths):  # one by one: a batch must not change a row's bits
             found[i] = self._project(np.square(row))
