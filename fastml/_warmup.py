@@ -72,6 +72,27 @@ def _run_tiny(case: Any, dtype: str) -> None:
     case.prepare("fastml", case.build("tiny", dtype))()
 
 
+def demo_steps(family: str | None = None) -> Iterator[Step]:
+    """What the demo shows of the family, or of all: data of its size take ways of their own."""
+    from fastml._cases import _case
+
+    for case in _case.cases(family):
+        if case.draw is not None:
+            run = partial(_run_demo, case)
+            yield Step(_case.family_of(case), case.path, f"demo of {case.id}", None, run)
+
+
+def _run_demo(case: Any) -> None:
+    from fastml._cases._case import find
+
+    data = case.build("quick")
+    case.quality.judge(data, case.prepare("fastml", data)())
+    with contextlib.suppress(ImportError):
+        from matplotlib.figure import Figure
+
+        case.draw(Figure().subplots(), find(f"fastml.{case.path}"))
+
+
 def _try_everything(path: str, parameters: Mapping[str, Any], dtype: str) -> None:
     """Fit, call every method, read every property."""
     from sklearn.base import is_regressor
@@ -323,7 +344,8 @@ def work() -> None:
     for line in sys.stdin:
         family, what = json.loads(line)
         if family not in known:
-            known[family] = {step.what: step for step in _calls(family)}
+            all_steps = (*_calls(family), *demo_steps(family))
+            known[family] = {step.what: step for step in all_steps}
         try:
             answer: int | str = _in_this_process([known[family][what]], None)
         except Exception:

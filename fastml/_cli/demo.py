@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from fastml._cases._case import FAMILIES, Case, cases, family_of, find
+from fastml._cases._case import FAMILIES, Case, cases, find
 from fastml._cli import CommandError, check_family, timing
 from fastml._cli.progress import Progress
 from fastml._cli.table import number, plain, seconds
@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError(f"--output: there is no folder {folder}")
     start = time.perf_counter()
     shown = [case for case in cases(options.family) if case.draw is not None]
-    ahead = _compile_ahead(shown)
+    ahead = _compile_ahead(options.family)
     progress = Progress()
     rows = []
     for done, case in enumerate(shown):
@@ -52,19 +52,18 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _compile_ahead(shown: list[Case]) -> int:
+def _compile_ahead(family: str | None) -> int:
     """Compile what the cases need, on all cores; how many functions that were."""
     from fastml._jit import cache_folder, jit_enabled, prebuilt_shelves
     from fastml._threads import effective_n_threads
-    from fastml._warmup import Step, in_processes
+    from fastml._warmup import demo_steps, in_processes
 
     n_processes = effective_n_threads(None)
     if n_processes == 1 or cache_folder() is None or not jit_enabled() or prebuilt_shelves():
         return 0  # the first calls compile, or find what they need
-    steps = [Step(family_of(c), c.path, f"{c.id} {c.dtypes[0]}", c.dtypes[0], None) for c in shown]
     progress = Progress()
     try:
-        return in_processes(steps, n_processes, progress, folder=cache_folder())
+        return in_processes(list(demo_steps(family)), n_processes, progress, folder=cache_folder())
     except RuntimeError:  # the first call will tell
         return 0
     finally:
