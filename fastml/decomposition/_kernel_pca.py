@@ -222,7 +222,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
             centred = K.astype(np.float64)
             centred -= means
-            centred -= means[:, None]
+            centred -= K.mean(axis=1, dtype=np.float64)[:, None]
             centred += self._mean
             values, vectors = eigh(centred, subset_by_index=(n - k, n - 1), overwrite_a=True)
             values, vectors = values[::-1], vectors[:, ::-1]
