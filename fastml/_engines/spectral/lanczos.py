@@ -116,6 +116,9 @@ def _leading(apply, n, k, start, random_state, tol, basis, most_products, share)
                     bool(enough or whole),
                 )  # fmt: skip
         new = left @ U[:, :kept]
+        if kept and s[kept - 1] < 1e-6 * scale:  # rounding is not at right angles
+            new -= span @ (span.T @ new)
+            new = np.linalg.qr(new)[0]
         if kept == 0:  # the span is closed: what is left must be found from elsewhere
             fresh = random.uniform(-1.0, 1.0, size=(n, min(width, n - m)))
             for _ in range(2):
