@@ -89,9 +89,7 @@ class IncrementalPCA(Projection):
         "n_jobs": [None, Integral],
     }
 
-    def __init__(
-        self, n_components=None, *, whiten=False, copy=True, batch_size=None, n_jobs=None
-    ):
+    def __init__(self, n_components=None, *, whiten=False, copy=True, batch_size=None, n_jobs=None):
         self.n_components = n_components
         self.whiten = whiten
         self.copy = copy

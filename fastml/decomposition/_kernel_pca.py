@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from fastml._docs import documented
 from fastml._engines.gram.matrix import KERNELS, check_square, gram
 from fastml._engines.spectral.lanczos import leading_eigenpairs
+from fastml._engines.spectral.operators import symmetric_product
 from fastml._engines.spectral.signs import flipped
 from fastml._sklearn import Interval, StrOptions, fit_context
 from fastml._validation import FLOATS, check_array, check_fitted, validate_data
@@ -94,7 +95,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     >>> import numpy as np
     >>> from fastml.decomposition import KernelPCA
     >>> angle = np.linspace(0, 6, 60)
-    >>> circles = np.r_[np.c_[np.cos(angle), np.sin(angle)], 4 * np.c_[np.cos(angle), np.sin(angle)]]
+    >>> circle = np.c_[np.cos(angle), np.sin(angle)]
+    >>> circles = np.r_[circle, 4 * circle]
     >>> first = KernelPCA(1, kernel="rbf", gamma=0.5).fit_transform(circles)[:, 0]
     >>> bool((first[:60] > 0).all() and (first[60:] < 0).all())
     True
@@ -190,8 +192,6 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.gamma_ = 1.0 / X.shape[1] if self.gamma is None else self.gamma
         K = self._gram(X)
         K = K.toarray() if sp.issparse(K) else K
-        if not np.isfinite(K.sum(dtype=np.float64)):
-            check_array(K, input_name="the kernel matrix")
         values, vectors = self._eigenvectors(K)
         if self.remove_zero_eig or self.n_components is None:
             vectors, values = vectors[:, values > 0], values[values > 0]
@@ -209,6 +209,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         n = len(K)
         k = n if self.n_components is None else min(n, self.n_components)
         means = K.mean(axis=0, dtype=np.float64)
+        if not np.isfinite(means.sum()):
+            check_array(K, input_name="the kernel matrix")
         self._column_means, self._mean = means, float(means.mean())
         solver = self.eigen_solver
         if solver == "auto":
@@ -220,7 +222,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
             centred = K.astype(np.float64)
             centred -= means
-            centred -= means[:, None]
+            centred -= K.mean(axis=1, dtype=np.float64)[:, None]
             centred += self._mean
             values, vectors = eigh(centred, subset_by_index=(n - k, n - 1), overwrite_a=True)
             values, vectors = values[::-1], vectors[:, ::-1]
@@ -233,19 +235,19 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         random = check_random_state(self.random_state)
 
         def apply(V):
-            V = V - V.mean(axis=0)
-            found = K @ V.astype(K.dtype, copy=False)
-            return np.asarray(found - found.mean(axis=0), dtype=np.float64)
+            found = symmetric_product(K, V - V.mean(axis=0), self.n_jobs)
+            return found - found.mean(axis=0)
 
-        options: dict = {"tol": self.tol}
+        options: dict = {"tol": max(self.tol, 1e-12)}
         if K.dtype == np.float32:
             options["tol"] = max(self.tol, 1e-6)
         if solver == "randomized":
             passes = self.iterated_power
             if passes == "auto":
                 passes = 7 if k < 0.1 * n else 4
-            options["start"] = random.normal(size=(n, min(n, k + 10)))
-            options["most_products"] = (int(passes) + 1) * min(n, k + 10)
+            size = min(n, k + 10)
+            options["start"] = random.normal(size=(n, -(-size // 3)))
+            options["most_products"] = int(size * max(2.0, 1.5 + 0.3 * int(passes)))
         elif self.max_iter is not None:
             options["most_products"] = self.max_iter * 8
         found = leading_eigenpairs(apply, n, k, random_state=random, **options)

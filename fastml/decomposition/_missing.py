@@ -77,10 +77,12 @@ def fit_missing(X, k: int, weights, *, ddof: int, tol: float, max_iter: int, ran
     scale = max(float(variances.mean()), np.finfo(np.float64).tiny)
     start = np.linalg.svd(off * np.sqrt(u)[:, None], full_matrices=False)[2][:k].T
     W = start * np.sqrt(scale) + 1e-3 * np.sqrt(scale) * random.normal(size=(d, k))
-    noise, floor = scale, 1e-12 * scale
+    noise: float = scale
+    floor = 1e-12 * scale
     converged = False
     steps = 0
-    for steps in range(1, max_iter + 1):
+    while steps < max_iter and not converged:
+        steps += 1
         # columns are regressed on (z, 1), so that the mean is fitted along
         second = np.zeros((d, (k + 1) * (k + 1)))
         cross, of_z = np.zeros((d, k + 1)), np.zeros((k + 1, k + 1))
@@ -114,12 +116,10 @@ def fit_missing(X, k: int, weights, *, ddof: int, tol: float, max_iter: int, ran
         # \|new new' − W W'\| from products of k × k
         overlap = np.linalg.norm(new.T @ W) ** 2
         squared = size**2 + np.linalg.norm(W.T @ W) ** 2 - 2.0 * overlap
-        moved = np.sqrt(max(squared, 0.0))
+        moved = float(max(squared, 0.0)) ** 0.5
         quiet = abs(residual / held.sum() - noise) <= tol * scale
         W, mean, noise = new, mean + shift, max(residual / held.sum(), floor)
-        if moved <= tol * size and quiet:
-            converged = True
-            break
+        converged = bool(moved <= tol * size and quiet)
     left, singular, _ = np.linalg.svd(W, full_matrices=False)
     total_weight = float(u.sum())
     factor = total_weight / (total_weight - ddof)

@@ -262,7 +262,9 @@ default='auto'
                 solver = "full"
         if k == "mle":
             if solver in ("arpack", "randomized", "power"):
-                raise ValueError(f"n_components='mle' cannot be a string with svd_solver={solver!r}")
+                raise ValueError(
+                    f"n_components='mle' cannot be a string with svd_solver={solver!r}"
+                )
             if n < d:
                 raise ValueError("n_components='mle' is only supported if n_samples >= n_features")
         elif solver in ("arpack", "randomized", "power"):
@@ -286,7 +288,6 @@ default='auto'
     # ------------------------------------------------------------------------ solvers
 
     def _solve(self, X, weights, solver, k):
-        n, d = X.shape
         random = check_random_state(self.random_state)
         count = int(k) if isinstance(k, Integral) else None
         scatter = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from numbers import Integral, Real
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -145,8 +146,9 @@ class TruncatedSVD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             )
         if k > d:
             raise ValueError(f"n_components({k}) must be <= n_features({d}).")
-        spread = spread_of(X, n_jobs=self.n_jobs)
-        if not np.isfinite(spread.products).all():
+        with np.errstate(over="ignore"):
+            whole = self._variance(X)
+        if not np.isfinite(whole):
             raise ValueError("TruncatedSVD: values of X are so large that their squares overflow")
         A = CentredRows(X, None, n_jobs=self.n_jobs)
         if self.algorithm == "randomized":
@@ -161,11 +163,19 @@ class TruncatedSVD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.singular_values_ = found.singular[:k].astype(X.dtype)
         projections = projected(X, self.components_, None, n_jobs=self.n_jobs)
         own = spread_of(projections, n_jobs=self.n_jobs).products / n
-        whole = float(spread.products.sum()) / n
         self.explained_variance_ = own.astype(X.dtype)
         shares = own / whole if whole > 0.0 else np.zeros(len(own))
         self.explained_variance_ratio_ = shares.astype(X.dtype)
         return projections
+
+    def _variance(self, X):
+        """Of all columns together, divided by n."""
+        n = X.shape[0]
+        if not sp.issparse(X):
+            return float(spread_of(X, n_jobs=self.n_jobs).products.sum()) / n
+        means = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel() / n
+        squares = float(np.square(X.data, dtype=np.float64).sum()) / n
+        return max(squares - float(means @ means), 0.0)
 
     def transform(self, X):
         """Project rows.

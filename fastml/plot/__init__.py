@@ -3,6 +3,13 @@ keep them as ``ax_``, as scikit-learn's do."""
 
 from fastml.plot._classifiers import decision_regions, validation_curve
 from fastml.plot._clusters import choice_of_k, dendrogram, silhouette
+from fastml.plot._components import (
+    biplot,
+    components_removed,
+    explained_variance,
+    reconstruction_error,
+    scree,
+)
 from fastml.plot._confusion import ConfusionMatrixDisplay
 from fastml.plot._curves import (
     BackgroundRejectionDisplay,
@@ -34,20 +41,25 @@ __all__ = [
     "RocCurveDisplay",
     "ValidationCurveDisplay",
     "bias_variance_curve",
+    "biplot",
     "choice_of_k",
     "class_ellipses",
     "coefficient_path",
+    "components_removed",
     "critical_difference",
     "decision_regions",
     "dendrogram",
     "density_contours",
     "density_curve",
+    "explained_variance",
     "f_score_levels",
     "importance_bars",
     "losses",
     "oob_curve",
     "plot_tree",
+    "reconstruction_error",
     "residuals",
+    "scree",
     "sigmoid",
     "silhouette",
     "svm_boundary",

@@ -5,6 +5,7 @@ Every solver returns `Factors` with vectors in rows, their signs by one rule.
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from typing import NamedTuple
 
@@ -13,8 +14,9 @@ from numpy.typing import NDArray
 
 from fastml._engines.spectral.blocks import chunks, on_threads
 from fastml._engines.spectral.lanczos import leading_eigenpairs
-from fastml._engines.spectral.operators import CentredRows
+from fastml._engines.spectral.operators import CentredRows, symmetric_product
 from fastml._engines.spectral.signs import flipped
+from fastml._threads import single_threaded_blas
 
 LOST = 1e-8
 """Eigenvalue of a covariance over the largest below which it has too few digits left."""
@@ -38,11 +40,19 @@ class Factors(NamedTuple):
 
 
 def eigenvectors(C: NDArray, k: int | None = None, random_state=0) -> tuple[NDArray, NDArray]:
-    """The largest k (or all) eigenvalues of a symmetric matrix, descending; vectors in rows."""
+    """The largest k (or all) eigenvalues of a symmetric matrix, descending; vectors in rows.
+
+    Small ones on one thread of BLAS: others would wait for more work on the cores that come next.
+    """
+    with single_threaded_blas() if len(C) <= FEW else contextlib.nullcontext():
+        return _eigenvectors(C, k, random_state)
+
+
+def _eigenvectors(C: NDArray, k: int | None, random_state) -> tuple[NDArray, NDArray]:
     d = len(C)
     if k is not None and d > FEW and 16 * k < d:
         found = leading_eigenpairs(
-            lambda V: C @ V, d, k, tol=1e-13, random_state=random_state,
+            lambda V: symmetric_product(C, V), d, k, tol=1e-13, random_state=random_state,
             most_products=d // 2 + 4 * k,
         )  # fmt: skip
         if found.converged:
@@ -119,6 +129,9 @@ def leading(
         apply, min(n, d), k, tol=tol, start=start, random_state=random_state,
         most_products=most_products, share=share,
     )  # fmt: skip
+    if d <= n and len(found.values) and found.values[-1] > LOST * found.values[0]:
+        rows = flipped(np.ascontiguousarray(found.vectors.T))
+        return Factors(np.sqrt(found.values), rows, found.converged)
     return _finished(A, found.vectors, found.converged)
 
 
@@ -143,24 +156,23 @@ def _of_tall(P: NDArray):
 def randomised(
     A: CentredRows, k: int, *, n_oversamples=10, n_iter: int | str = "auto", random_state=None
 ) -> Factors:
-    """From ``n_iter`` + 1 products of A'A with k + n_oversamples random vectors.
+    """From products of A'A with random vectors, k + n_oversamples times max(2, 1.5 + 0.3 n_iter).
 
-    All products are kept (a block Krylov space), which holds the space that power iterations end
-    with: singular values are at least as large, for the same passes over A.
+    All products are kept (a block Krylov space), and a third of the vectors is a block, so that
+    polynomials of a higher degree are in it than powers: variances came out larger than after
+    ``n_iter`` power iterations with k + n_oversamples vectors on every spectrum tried.
     """
     n, d = A.shape
     small = min(n, d)
     if n_iter == "auto":
         n_iter = 7 if k < 0.1 * small else 4
     size = min(k + n_oversamples, small)
-    start = random_state.normal(size=(small, size))
-    if small <= 2 * size:
+    if small <= 4 * size:
         found = by_singular_values(A)
         return Factors(found.singular[:k], found.rows[:k])
-    return leading(
-        A, k, start=start, random_state=random_state, tol=1e-12,
-        most_products=(int(n_iter) + 1) * size,
-    )  # fmt: skip
+    start = random_state.normal(size=(small, -(-size // 3)))
+    most = int(size * max(2.0, 1.5 + 0.3 * int(n_iter)))
+    return leading(A, k, start=start, random_state=random_state, tol=1e-12, most_products=most)
 
 
 def by_power(C: NDArray, k: int, *, tol=0.0, most=10_000, random_state=None) -> Factors:

@@ -20,6 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fastml._threads import single_threaded_blas
+
 CLOSEST = 1e-14
 """Residuals cannot be asked to be smaller than this share of the largest eigenvalue."""
 
@@ -36,7 +38,7 @@ class Pairs(NamedTuple):
 
 def block_size(k: int, n: int) -> int:
     """As many vectors as one pass over a matrix serves nearly for the price of one."""
-    return max(1, min(n, max(8, min(k + 4, 32))))
+    return max(1, min(n, max(8, min(k // 2, 24))))
 
 
 def leading_eigenpairs(
@@ -56,11 +58,16 @@ def leading_eigenpairs(
     ``apply`` takes and returns (n, b) float64. Ends when residuals are below ``tol`` times the
     largest eigenvalue (with ``share``: when Σ residual²/gap is below tol times the sum, which
     bounds what the k eigenvalues together lack) or ``most_products`` vectors were multiplied.
+    BLAS has one thread meanwhile: ``apply`` is to bring its own (`operators.symmetric_product`).
     """
+    with single_threaded_blas():
+        return _leading(apply, n, min(k, n), start, random_state, tol, basis, most_products, share)
+
+
+def _leading(apply, n, k, start, random_state, tol, basis, most_products, share) -> Pairs:
     from sklearn.utils import check_random_state
 
     random = check_random_state(random_state)
-    k = min(k, n)
     if start is None:
         start = random.uniform(-1.0, 1.0, size=(n, block_size(k, n)))
     width = min(start.shape[1], n)
@@ -69,7 +76,7 @@ def leading_eigenpairs(
     most = max(most, min(n, k + 2 * width))
     Q = np.empty((n, most), order="F")
     T = np.zeros((most, most))
-    m, done = 0, 0
+    m, done, steps = 0, 0, 0
     limit = max(tol, CLOSEST)
     while True:
         b = new.shape[1]
@@ -87,25 +94,31 @@ def leading_eigenpairs(
         block = T[m : m + b, m : m + b]
         T[m : m + b, m : m + b] = 0.5 * (block + block.T)
         m += b
-        theta, Y = np.linalg.eigh(T[:m, :m])
-        theta, Y = theta[::-1], Y[:, ::-1]
-        scale = max(abs(theta[0]), abs(theta[-1]), np.finfo(np.float64).tiny)
+        steps += 1
         left, B = np.linalg.qr(rest)
         U, s, Vt = np.linalg.svd(B)
-        kept = int(np.sum(s > CLOSEST * scale))
-        coupling = s[:kept, None] * Vt[:kept]
-        residuals = np.linalg.norm(coupling @ Y[m - b :, :k], axis=0)
         whole = m >= n
-        enough = m >= k and (
-            _together(theta, residuals, k, limit) if share else (residuals <= limit * scale).all()
-        )
-        if enough or whole or (most_products is not None and m >= k and done >= most_products):
-            count = min(k, m)
-            return Pairs(
-                theta[:count].copy(), span @ Y[:, :count], residuals[:count], done,
-                bool(enough or whole),
-            )  # fmt: skip
+        over = most_products is not None and m >= k and done >= most_products
+        scale = np.abs(T[:m, :m]).sum(axis=1).max()  # no eigenvalue of T is larger
+        kept = int(np.sum(s > CLOSEST * scale))
+        full = m + min(max(kept, 1), n - m) > most
+        if whole or over or full or kept == 0 or (m > k and steps % 2 == 0):
+            theta, Y = np.linalg.eigh(T[:m, :m])
+            theta, Y = theta[::-1], Y[:, ::-1]
+            scale = max(abs(theta[0]), abs(theta[-1]), np.finfo(np.float64).tiny)
+            residuals = np.linalg.norm((s[:kept, None] * Vt[:kept]) @ Y[m - b :, :k], axis=0)
+            small = residuals <= limit * scale
+            enough = m >= k and (_together(theta, residuals, k, limit) if share else small.all())
+            if enough or whole or over:
+                count = min(k, m)
+                return Pairs(
+                    theta[:count].copy(), span @ Y[:, :count], residuals[:count], done,
+                    bool(enough or whole),
+                )  # fmt: skip
         new = left @ U[:, :kept]
+        if kept and s[kept - 1] < 1e-6 * scale:  # rounding is not at right angles
+            new -= span @ (span.T @ new)
+            new = np.linalg.qr(new)[0]
         if kept == 0:  # the span is closed: what is left must be found from elsewhere
             fresh = random.uniform(-1.0, 1.0, size=(n, min(width, n - m)))
             for _ in range(2):

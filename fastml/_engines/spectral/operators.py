@@ -10,6 +10,7 @@ from fastml._engines.rows import csr_rows
 from fastml._engines.spectral.blocks import block_rows, chunks, on_threads
 from fastml._threads import chunk_rows, effective_n_threads
 from fastml._validation import kernel_view
+from fastml.kernels.decomposition.dense_block import LINES, matrix_times_lines
 from fastml.kernels.decomposition.sparse_block import sparse_times_block
 
 
@@ -130,6 +131,19 @@ class CentredRows:
         """A itself."""
         found = self.rows(slice(None))
         return found.copy() if found is self.X or np.shares_memory(found, self.X) else found
+
+
+def symmetric_product(K: NDArray, V: NDArray, n_jobs=None) -> NDArray:
+    """K V for a few vectors V: K is read once for every eight of them."""
+    n, width = V.shape
+    lines = np.zeros((-(-width // LINES) * LINES, n))
+    lines[:width] = V.T
+    out = np.empty((n, len(lines)))
+    matrix_times_lines(
+        kernel_view(K), kernel_view(lines), chunk_rows(n, n * width), out,
+        n_threads=effective_n_threads(n_jobs, float(n) * n * width),
+    )  # fmt: skip
+    return out[:, :width]
 
 
 def sum_in_order(parts: list[NDArray]) -> NDArray:

@@ -1,1 +1,1 @@
-"""Products of sparse rows with blocks of columns."""
+"""Products of sparse and dense matrices with a few vectors."""

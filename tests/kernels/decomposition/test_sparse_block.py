@@ -29,5 +29,7 @@ def test_products(shape):
 def test_a_column_major_matrix_gives_the_transpose():
     X = sp.csr_array(np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]]))
     out = np.empty((3, 1))
-    sparse_times_block(csr_rows(X.tocsc()), read_only(np.array([[1.0], [2.0]])), 2, out, n_threads=1)
+    sparse_times_block(
+        csr_rows(X.tocsc()), read_only(np.array([[1.0], [2.0]])), 2, out, n_threads=1
+    )
     assert_array_equal(out[:, 0], [1.0, 6.0, 2.0])

@@ -1,0 +1,202 @@
+"""IncrementalPCA, TruncatedSVD, KernelPCA and FactorAnalysis beside scikit-learn's."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import sklearn.decomposition as theirs
+from numpy.testing import assert_allclose, assert_array_equal
+
+import fastml.decomposition._incremental_pca as incremental
+from fastml.decomposition import PCA, FactorAnalysis, IncrementalPCA, KernelPCA, TruncatedSVD
+from fastml.metrics.pairwise import make_kernel
+
+
+def rows(n=200, d=8, seed=0):
+    rng = np.random.default_rng(seed)
+    return (rng.normal(size=(n, d)) * 2.0 ** -np.arange(d)) @ rng.normal(size=(d, d)) + 2.0
+
+
+# ---------------------------------------------------------------------------- IncrementalPCA
+
+
+@pytest.mark.parametrize("batch_size", [7, 64, 1000])
+def test_batches_do_not_matter(batch_size):
+    X = rows()
+    whole = PCA(3, svd_solver="covariance_eigh").fit(X)
+    ours = IncrementalPCA(3, batch_size=batch_size).fit(X)
+    parts = IncrementalPCA(3)
+    for first in range(0, len(X), max(batch_size, 3)):
+        parts.partial_fit(X[first : first + max(batch_size, 3)])
+    for model in (ours, parts, IncrementalPCA(3).fit(sp.csr_array(X))):
+        assert model.n_samples_seen_ == len(X)
+        for name in ("mean_", "explained_variance_", "noise_variance_", "singular_values_"):
+            assert_allclose(getattr(model, name), getattr(whole, name), rtol=1e-9, err_msg=name)
+        assert_allclose(model.components_, whole.components_, atol=1e-9)
+        assert_allclose(model.var_, X.var(axis=0))
+
+
+def test_many_columns_are_kept_as_a_few_rows(monkeypatch):
+    """Beyond the limit it does as scikit-learn does, batch by batch."""
+    monkeypatch.setattr(incremental, "SCATTER_COLUMNS", 4)
+    X = rows()
+    ours = IncrementalPCA(3, batch_size=20).fit(X)
+    other = theirs.IncrementalPCA(3, batch_size=20).fit(X)
+    for name in (
+        "mean_",
+        "var_",
+        "explained_variance_",
+        "explained_variance_ratio_",
+        "components_",
+    ):
+        assert_allclose(getattr(ours, name), getattr(other, name), rtol=1e-7, err_msg=name)
+    ours.partial_fit(X[:5])
+    other.partial_fit(X[:5])
+    assert_allclose(ours.components_, other.components_, rtol=1e-7)
+
+
+def test_a_small_last_batch():
+    """sk#12234: only the first batch needs n_components rows."""
+    X = rows(21, 8)
+    model = IncrementalPCA(5, batch_size=10).fit(X)
+    assert model.n_samples_seen_ == 21
+    model = IncrementalPCA(5).partial_fit(X[:10])
+    assert model.partial_fit(X[10:12]).n_samples_seen_ == 12
+    with pytest.raises(ValueError, match="first partial_fit"):
+        IncrementalPCA(5).partial_fit(X[:4])
+
+
+def test_many_rows_do_not_overflow():
+    """sk#17985: 500,000 rows of two columns overflowed 32-bit products of counts."""
+    X = np.random.default_rng(0).normal(size=(500_000, 2)).astype(np.float32)
+    model = IncrementalPCA(2, batch_size=100_000).fit(X)
+    assert_allclose(model.explained_variance_, 1.0, atol=0.01)
+    assert model.n_samples_seen_ == 500_000
+
+
+def test_incremental_bad_input():
+    X = rows(20, 4)
+    with pytest.raises(TypeError, match="sparse"):
+        IncrementalPCA(2).partial_fit(sp.csr_array(X))
+    with pytest.raises(ValueError, match="invalid for n_features"):
+        IncrementalPCA(5).fit(X)
+    X[0, 0] = np.nan
+    for call in ("fit", "partial_fit"):
+        with pytest.raises(ValueError, match="NaN"):
+            getattr(IncrementalPCA(2), call)(X)
+
+
+# ---------------------------------------------------------------------------- TruncatedSVD
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize("algorithm", ["arpack", "randomized"])
+@pytest.mark.parametrize("shape", [(200, 60), (60, 200)])
+def test_truncated_svd(shape, algorithm, container):
+    X = rows(*shape) * (np.random.default_rng(0).random(shape) < 0.4)
+    ours = TruncatedSVD(4, algorithm=algorithm, random_state=0, n_iter=8)
+    Z = ours.fit_transform(container(X))
+    other = theirs.TruncatedSVD(4, algorithm="arpack", random_state=0)
+    expected = other.fit_transform(X)
+    assert_allclose(ours.singular_values_, other.singular_values_, rtol=1e-5)
+    assert_allclose(Z, expected, atol=0.02 if algorithm == "randomized" else 1e-8)
+    assert_allclose(ours.explained_variance_ratio_, other.explained_variance_ratio_, rtol=1e-3)
+    assert_array_equal(Z, ours.transform(container(X)))
+    assert_allclose(ours.inverse_transform(Z), Z @ ours.components_)
+
+
+def test_krylov_is_no_worse_than_power_iterations():
+    rng = np.random.default_rng(0)
+    for scale in (np.ones(300), 0.97 ** np.arange(300), 0.5 ** np.arange(300)):
+        X = rng.normal(size=(400, 300)) * scale
+        for n_iter in (0, 1, 2, 3, 5, 7):
+            ours, other = (
+                cls(5, n_iter=n_iter, random_state=0).fit(X).singular_values_.sum()
+                for cls in (TruncatedSVD, theirs.TruncatedSVD)
+            )
+            assert ours >= other * (1.0 - 1e-9), (scale[1], n_iter)
+
+
+def test_truncated_bad_input():
+    X = rows(20, 4)
+    with pytest.raises(ValueError, match="n_features"):
+        TruncatedSVD(5).fit(X)
+    with pytest.raises(ValueError, match="less than min"):
+        TruncatedSVD(4, algorithm="arpack").fit(X)
+    assert_array_equal(TruncatedSVD(2).fit(np.zeros((5, 3))).explained_variance_ratio_, [0.0, 0.0])
+
+
+# ---------------------------------------------------------------------------- KernelPCA
+
+
+@pytest.mark.parametrize("solver", ["auto", "dense", "arpack", "randomized"])
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "cosine"])
+def test_kernel_pca(kernel, solver):
+    X = rows(230, 5)
+    options = {"kernel": kernel, "gamma": 0.05, "degree": 2, "random_state": 0}
+    ours = KernelPCA(3, eigen_solver=solver, **options)
+    other = theirs.KernelPCA(3, eigen_solver="dense", **options)
+    Z, expected = ours.fit_transform(X), other.fit_transform(X)
+    assert_allclose(ours.eigenvalues_, other.eigenvalues_, rtol=1e-6)
+    assert_allclose(Z, expected, atol=1e-3 * np.abs(expected).max())
+    assert_allclose(ours.transform(X[:20]), Z[:20], atol=1e-6 * np.abs(Z).max())
+
+
+def test_kernels_of_the_library():
+    X = np.abs(rows(60, 4))
+    for kernel in ("laplacian", "chi2", make_kernel("rbf", gamma=0.3) + make_kernel("linear")):
+        model = KernelPCA(2, kernel=kernel)
+        assert_allclose(model.fit_transform(X), model.transform(X), atol=1e-8)
+
+
+def test_zero_eigenvalues():
+    """sk#12141: a kernel of rank 1 divided by eigenvalues that are 0 or slightly negative."""
+    X = np.ones((40, 1)) * np.arange(40)[:, None]
+    for solver in ("dense", "arpack", "randomized"):
+        model = KernelPCA(4, eigen_solver=solver, random_state=0)
+        Z = model.fit_transform(X)
+        assert_array_equal(model.eigenvalues_[1:], 0.0)
+        assert_allclose(model.transform(X), Z, atol=1e-8)
+        assert_array_equal(Z[:, 1:], 0.0)
+    assert KernelPCA(4, remove_zero_eig=True).fit_transform(X).shape == (40, 1)
+    assert KernelPCA().fit_transform(X).shape == (40, 1)
+    with pytest.raises(ValueError, match="negative eigenvalues"):
+        KernelPCA(kernel="precomputed").fit(np.diag([1.0, 1.0, -1.0, -2.0]))
+
+
+def test_the_inverse_uses_the_gamma_of_the_fit():
+    """sk#26280: gamma=None took 1 / n_components in the inverse."""
+    X = rows(80, 6)
+    none = KernelPCA(2, kernel="rbf", fit_inverse_transform=True, alpha=0.01)
+    given = KernelPCA(2, kernel="rbf", gamma=1 / 6, fit_inverse_transform=True, alpha=0.01)
+    one, two = (m.inverse_transform(m.fit_transform(X)) for m in (none, given))
+    assert_array_equal(one, two)
+    other = theirs.KernelPCA(2, kernel="rbf", fit_inverse_transform=True, alpha=0.01)
+    assert_allclose(one, other.inverse_transform(other.fit_transform(X)), rtol=1e-6)
+
+
+# ---------------------------------------------------------------------------- FactorAnalysis
+
+
+@pytest.mark.parametrize("method", ["lapack", "randomized"])
+@pytest.mark.parametrize("shape", [(200, 8), (30, 60)])
+def test_factor_analysis(shape, method):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(shape[0], 2)) @ rng.normal(size=(2, shape[1]))
+    X += rng.normal(size=shape) * np.linspace(0.5, 2.0, shape[1])
+    ours = FactorAnalysis(2, svd_method=method, tol=1e-6).fit(X)
+    other = theirs.FactorAnalysis(2, svd_method="lapack", tol=1e-6).fit(X)
+    assert_allclose(ours.loglike_[-1], other.loglike_[-1], rtol=1e-6)
+    assert np.all(np.diff(ours.loglike_) > -1e-6)
+    assert_allclose(ours.noise_variance_, other.noise_variance_, rtol=0.01)
+    assert_allclose(ours.get_covariance(), other.get_covariance(), atol=0.02)
+    assert_allclose(ours.get_precision() @ ours.get_covariance(), np.eye(shape[1]), atol=1e-8)
+    assert_allclose(ours.score_samples(X), other.score_samples(X), rtol=1e-3)
+    assert_allclose(np.abs(ours.transform(X)), np.abs(other.transform(X)), atol=0.02)
+
+
+@pytest.mark.parametrize("rotation", ["varimax", "quartimax"])
+def test_rotation(rotation):
+    X = rows(300, 6)
+    ours = FactorAnalysis(2, rotation=rotation, svd_method="lapack").fit(X)
+    other = theirs.FactorAnalysis(2, rotation=rotation, svd_method="lapack").fit(X)
+    assert_allclose(np.abs(ours.components_), np.abs(other.components_), rtol=1e-4, atol=1e-5)
