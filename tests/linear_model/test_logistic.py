@@ -333,7 +333,7 @@ def test_ridge_classifier_cv(parameters):
 
 
 WRAPPED = {
-    "threshold": lambda model: TunedThresholdClassifierCV(model, cv=3, n_jobs=2),
+    "threshold": lambda model: TunedThresholdClassifierCV(model, cv=2, thresholds=10),
     "calibrated": lambda model: CalibratedClassifierCV(model, cv=3, n_jobs=2),
     "one-vs-rest": lambda model: OneVsRestClassifier(model, n_jobs=2),
     "one-vs-one": lambda model: OneVsOneClassifier(model, n_jobs=2),

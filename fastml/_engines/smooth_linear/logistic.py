@@ -16,6 +16,9 @@ from fastml._engines.smooth_linear.solvers import MOST_COLUMNS, sampled_newton, 
 from fastml._threads import single_threaded_blas
 from fastml.kernels.losses.definitions import BINOMIAL
 
+FEW_VALUES, CLOSER = 1_000_000, 0.01
+"""Up to so many values a step costs little: the tolerance is made this much smaller."""
+
 
 class LogisticFit(NamedTuple):
     """Weights (1 or classes, features + 1), the intercepts last, and how they were found."""
@@ -51,18 +54,22 @@ class LogisticProblem:
         if l1 > 0.0:
             share = l1 / objective.total
             found, solver = minimise_net(objective, share, w, tol, max_iter, report=report)
-        elif isinstance(objective, SoftmaxObjective):
-            found, solver = minimise_softmax(objective, w, tol, max_iter, report=report)
-        elif objective.n_free > MOST_COLUMNS:
-            found = truncated_newton(objective, w, tol, max_iter, report)
-            solver = "newton-cg"
         else:
-            with single_threaded_blas():
-                found = sampled_newton(objective, w, tol, max_iter, report)
-            solver = "newton-cholesky"
+            wanted = tol if objective.design.size > FEW_VALUES else tol * CLOSER
+            found, solver = self._smooth_minimum(w, wanted, max_iter, report)
+            found = found._replace(converged=found.converged or found.gradient <= tol)
         weights = np.zeros((objective.n_classes, self.n_features + 1))
         weights[:, : shape[0]] = found.w.reshape(shape).T
         return LogisticFit(weights, found, solver)
+
+    def _smooth_minimum(self, w, tol, max_iter, report) -> tuple[Minimum, str]:
+        objective = self.objective
+        if isinstance(objective, SoftmaxObjective):
+            return minimise_softmax(objective, w, tol, max_iter, report=report)
+        if objective.n_free > MOST_COLUMNS:
+            return truncated_newton(objective, w, tol, max_iter, report), "newton-cg"
+        with single_threaded_blas():
+            return sampled_newton(objective, w, tol, max_iter, report), "newton-cholesky"
 
     def separates(self, weights: NDArray) -> bool:
         """Whether these weights put every row that has a weight on the right side."""

@@ -95,7 +95,7 @@ def _descend(net: NetObjective, w, tol, max_iter, model, report) -> Minimum:
         direction = target - w
         fall = float(gradient @ direction) + net.norm(target) - net.norm(w)
         slack = 64.0 * np.finfo(np.float64).eps * max(1.0, abs(value))
-        if not fall < -slack:  # nothing left to gain but rounding
+        if not fall < -slack / 64.0:  # nothing left to gain but rounding
             return Minimum(w, n_iter, True, worst)
         change = smooth.raw(direction)
 

@@ -28,6 +28,15 @@ SEPARABLE = (
 )
 
 
+TOO_FEW_STEPS = {
+    "liblinear": "Liblinear failed to converge, increase the number of iterations.",
+    "sag": "The max_iter was reached which means the coef_ did not converge",
+    "saga": "The max_iter was reached which means the coef_ did not converge",
+    "newton-cholesky": "Newton solver did not converge",
+}
+"""In scikit-learn's words: code that filters its warnings keeps working."""
+
+
 class SeparationWarning(ConvergenceWarning):
     """Without a penalty, separable classes have no finite weights."""
 
@@ -74,10 +83,11 @@ class LogisticBase(LinearClassifier):
 
     def _warn_unless_converged(self, fit: LogisticFit) -> None:
         if not fit.found.converged:
+            what = TOO_FEW_STEPS.get(self.solver, f"{self.solver} failed to converge")
             warnings.warn(
-                f"{self.solver} failed to converge after {fit.found.n_iter} iterations "
-                f"(max_iter={self.max_iter}): the largest entry of the gradient is "
-                f"{fit.found.gradient:.2g}, and tol={self.tol:g}. Increase max_iter or raise tol",
+                f"{what} after {fit.found.n_iter} iterations (max_iter={self.max_iter}): the "
+                f"largest entry of the gradient is {fit.found.gradient:.2g}, and tol={self.tol:g}. "
+                "Increase the number of iterations. Or raise tol",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -265,7 +275,8 @@ class LogisticRegression(LogisticBase):
             warnings.warn(SEPARABLE, SeparationWarning, stacklevel=2)
         self.n_iter_ = np.array([fit.found.n_iter], dtype=np.int32)
         self.solver_ = fit.solver
-        self._set_weights(fit.weights, X.dtype)
+        # As scikit-learn's liblinear, whose weights are always double.
+        self._set_weights(fit.weights, np.float64 if self.solver == "liblinear" else X.dtype)
         return self
 
     def _start(self, n_lines: int, n_features: int):
