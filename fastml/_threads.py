@@ -238,6 +238,7 @@ def single_threaded_blas() -> Iterator[None]:
     """
     with _blas.lock:
         if _blas.users == 0:
+            _take_blas_over()
             _blas.limiter = _blas_controller().limit(limits=1)
         _blas.users += 1
     try:
@@ -246,5 +247,14 @@ def single_threaded_blas() -> Iterator[None]:
         with _blas.lock:
             _blas.users -= 1
             if _blas.users == 0:
+                _take_blas_over()  # from the thread that was the first user
                 _blas.limiter.restore_original_limits()
                 _blas.limiter = None
+                _take_blas_over()
+
+
+def _take_blas_over() -> None:
+    """Let any thread set the limit: threadpoolctl 3.8 ignores all but the first that did so."""
+    for library in _blas_controller().lib_controllers:
+        if hasattr(library, "clear_controlling_thread"):
+            library.clear_controlling_thread(force=True)

@@ -137,6 +137,31 @@ def test_overlapping_blas_holds_restore_the_limit():
     """)
 
 
+def test_blas_is_held_by_any_thread_in_turn():
+    """From 3.8 on, threadpoolctl ignores what a second thread asks for."""
+    run_python("""
+    import threading
+    from fastml import _threads
+
+    def blas_threads():
+        return {lib["num_threads"] for lib in _threads._blas_controller().info()}
+
+    before, found = blas_threads(), []
+
+    def hold():
+        with _threads.single_threaded_blas():
+            found.append(blas_threads())
+
+    hold()
+    for _ in range(2):
+        thread = threading.Thread(target=hold)
+        thread.start()
+        thread.join()
+    assert found == [{1}] * 3, found
+    assert blas_threads() == before
+    """)
+
+
 def test_interruptible_gives_results_and_errors():
     assert _threads.interruptible(max, [1, 3], key=lambda value: -value) == 1
     with pytest.raises(ZeroDivisionError):
