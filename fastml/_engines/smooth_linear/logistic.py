@@ -51,13 +51,13 @@ class LogisticProblem:
         objective.set_penalty(l2 / objective.total)
         shape = objective.n_lines, objective.n_classes
         w = np.zeros(objective.n_free) if start is None else start.T[: shape[0]].ravel()
+        wanted = tol if objective.design.size > FEW_VALUES else tol * CLOSER
         if l1 > 0.0:
             share = l1 / objective.total
-            found, solver = minimise_net(objective, share, w, tol, max_iter, report=report)
+            found, solver = minimise_net(objective, share, w, wanted, max_iter, report=report)
         else:
-            wanted = tol if objective.design.size > FEW_VALUES else tol * CLOSER
             found, solver = self._smooth_minimum(w, wanted, max_iter, report)
-            found = found._replace(converged=found.converged or found.gradient <= tol)
+        found = found._replace(converged=found.converged or found.gradient <= tol)
         weights = np.zeros((objective.n_classes, self.n_features + 1))
         weights[:, : shape[0]] = found.w.reshape(shape).T
         return LogisticFit(weights, found, solver)

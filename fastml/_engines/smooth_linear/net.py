@@ -23,7 +23,7 @@ MATRIX_WEIGHTS = 400
 """Weights up to which the model's matrix is made."""
 
 MATRIX_PASSES, COLUMN_PASSES = 2000, 30
-SHARE = 0.1
+SHARE, LAST_SHARE = 0.1, 1e-6
 SUFFICIENT = 1e-3
 MOST_TRIALS = 40
 SAMPLE_TOL = 1e-3
@@ -95,8 +95,10 @@ def _descend(net: NetObjective, w, tol, max_iter, model, report) -> Minimum:
         direction = target - w
         fall = float(gradient @ direction) + net.norm(target) - net.norm(w)
         slack = 64.0 * np.finfo(np.float64).eps * max(1.0, abs(value))
-        if not fall < -slack / 64.0:  # nothing left to gain but rounding
-            return Minimum(w, n_iter, True, worst)
+        if not fall < -slack / 64.0:
+            # The value has nothing left to gain but rounding; the weights have half of its digits.
+            last = model(net, w, gradient, violations, LAST_SHARE * worst)
+            return Minimum(last if np.isfinite(last).all() else w, n_iter, True, worst)
         change = smooth.raw(direction)
 
         def value_at(step, w=w, z=z, direction=direction, change=change):
