@@ -504,6 +504,9 @@ def test_degenerate_data_as_in_scikit_learn(path, cls, kind):
         if path == "ensemble.IsolationForest" and kind in ("huge", "infinity"):
             assert how == "raises"  # scikit-learn draws thresholds between infinite values: NaN
             continue
+        if path == "manifold.TSNE" and kind in ("constant rows", "huge", "tiny"):
+            assert how == "works"  # scikit-learn divides its start by 0 or infinity, then crashes
+            continue
         if theirs is not None and parameters.keys() <= inspect.signature(theirs).parameters.keys():
             expected = behaviour(theirs, parameters, DEGENERATE[kind])
             if expected[1] is InvalidParameterError and ours is not InvalidParameterError:
