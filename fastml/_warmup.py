@@ -110,8 +110,8 @@ def _try_everything(path: str, parameters: Mapping[str, Any], dtype: str) -> Non
     model.fit(X, y)
     for name in (*METHODS, "apply", "decision_path"):
         if hasattr(model, name) and (name != "score" or hasattr(model, "predict")):
-            for rows in (X, X[:1]):
-                getattr(model, name)(rows, *([y[: len(rows)]] if name == "score" else []))
+            for rows in (X,) if name == "score" else (X, X[:1]):  # a score may need all classes
+                getattr(model, name)(rows, *([y] if name == "score" else []))
     for name, value in inspect.getmembers(type(model)):
         if isinstance(value, property):
             getattr(model, name, None)

@@ -62,6 +62,7 @@ def _celer(data):
 
 
 def _score_of_folds(data, model) -> float:
+    """Of rows left out: weights within tol of the minimum may by chance have the better one."""
     return float(np.max(np.mean(model.scores_, axis=0)))
 
 
@@ -72,7 +73,6 @@ LOGISTIC = (
         "logistic", "linear_model.LogisticRegression", "LogisticRegression, {n:,} × {d}",
         two_classes, sizes(n=(300, 50_000, 500_000), d=(5, 50, 50)), _solved(),
         peers={**SKLEARN, "sklearnex": {}}, also=("predict", "predict_proba"), dtypes=BOTH,
-        headline=True,
         variants=({"fit_intercept": False}, {"l1_ratio": 1.0, "solver": "saga"},
                   {"class_weight": "balanced"}),
     ),
@@ -99,7 +99,7 @@ LOGISTIC = (
         "logistic-cv", "linear_model.LogisticRegressionCV",
         "LogisticRegressionCV, 10 penalties, 5 folds, {n:,} × {d}",
         two_classes, sizes(n=(300, 5_000, 50_000), d=(5, 50, 50)),
-        Quality("log-loss of folds", _score_of_folds, "more", 1e-6),
+        Quality("log-loss of folds", _score_of_folds, "more", 1e-4),
         {"Cs": 10, "cv": 5, **NEW_API}, peers=SKLEARN,
         variants=({"Cs": 3, "l1_ratios": (0.2, 0.9), "solver": "saga", "scoring": "accuracy",
                    "use_legacy_attributes": True},),
@@ -116,7 +116,7 @@ LOGISTIC = (
         "RidgeClassifierCV, {n:,} × {d}, 20 penalties",
         labelled_blobs, sizes(n=(100, 2_000, 20_000), d=(5, 50, 100)), ACCURACY,
         {"alphas": np.geomspace(1e-3, 1e3, 20)}, peers=SKLEARN,
-        variants=({"scoring": "accuracy"}, {"cv": 2}),
+        variants=({"scoring": "accuracy"}, {"cv": 2}, {"store_cv_results": True}),
     ),
 )  # fmt: skip
 

@@ -95,3 +95,15 @@ def _grid(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     low, high = X.min(axis=0) - 0.3, X.max(axis=0) + 0.3
     x1, x2 = np.meshgrid(*(np.linspace(a, b, RESOLUTION) for a, b in zip(low, high)))
     return x1, x2, np.column_stack([x1.ravel(), x2.ravel()])
+
+
+def axes_of_cloud(axes, Components) -> None:
+    """A cloud of points, and its components as long as they vary."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(400, 2)) @ np.array([[3.0, 1.5], [0.0, 1.0]])
+    model = Components(n_components=2).fit(X)
+    axes.scatter(*X.T, c=COLOURS[6], s=6, linewidths=0)
+    for direction, variance in zip(model.components_, model.explained_variance_):
+        axes.plot(*np.outer(direction, [0.0, 2.0 * np.sqrt(variance)]), c=COLOURS[0], linewidth=3)
+    axes.set_aspect("equal")
+    axes.set_title(f"components: {Components.__name__}")

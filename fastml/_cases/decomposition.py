@@ -7,6 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 
 from fastml._cases._case import BOTH, SKLEARN, Case, Data, Peers, Quality, sizes
+from fastml._cases._panels import axes_of_cloud
+from fastml._cases._panels import axes_of_cloud
 
 SKLEARNEX: Peers = {"sklearn": {}, "sklearnex": {}}
 
@@ -60,12 +62,6 @@ def _fit_transform(make, data):
     return lambda: make().fit_transform(data.X)
 
 
-def _draw(ax, model):
-    shares = model.explained_variance_ratio_
-    ax.plot(np.arange(1, len(shares) + 1), np.cumsum(shares), marker="o")
-    ax.set(xlabel="components", ylabel="share of the variance", ylim=(0.0, 1.05))
-
-
 def _case(id, name, work, data, shape, quality, **more):
     more.setdefault("peers", SKLEARN)
     return Case(
@@ -89,7 +85,6 @@ CASES = (
     _case(
         "pca", "PCA", "{n:,} × {d}, {k} components, fit and transform", factors_and_noise, TALL,
         SAME, params=_components(), step=_fit_transform, peers=SKLEARNEX, dtypes=BOTH,
-        headline=True,
         variants=(
             {"svd_solver": "full", "whiten": True},
             {"svd_solver": "arpack", "n_components": 2},
@@ -103,7 +98,7 @@ CASES = (
     _case(
         "pca-square", "PCA", "{n:,} × {d:,}, {k} components", factors_and_noise, SQUARE,
         Quality("variance", _explained, "more", 1e-4), params=_components(random_state=0),
-        draw=_draw,
+        draw=axes_of_cloud,
     ),
     _case(
         "incremental-pca", "IncrementalPCA", "{n:,} × {d}, {k} components", factors_and_noise, TALL,

@@ -355,7 +355,7 @@ class TargetRidgeCV(RidgeCV):
     labels = classes = None
 
     def _scores(self, predictions, y, scorer, score_params):
-        judge = Scores(self.classes)
+        judge = ClassScores(self.classes)
         single = predictions.shape[1] == 1
         rows = [predictions[:, 0, a] if single else predictions[:, :, a]
                 for a in range(predictions.shape[2])]  # fmt: skip
@@ -369,10 +369,10 @@ class TargetRidgeCV(RidgeCV):
 
         if routing_enabled() and self.scoring is None:
             return get_scorer("accuracy").set_score_request(sample_weight=True)
-        return check_scoring(estimator=Scores(None), scoring=self.scoring, allow_none=True)
+        return check_scoring(estimator=ClassScores(None), scoring=self.scoring, allow_none=True)
 
 
-class Scores(ClassifierMixin, BaseEstimator):
+class ClassScores(ClassifierMixin, BaseEstimator):
     """A classifier whose rows are its scores already: what scorers are handed."""
 
     def __init__(self, classes=None):

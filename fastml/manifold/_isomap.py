@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fastml._docs import documented
 from fastml._engines.rows import csr_rows
-from fastml._sklearn import Interval, StrOptions, fit_context, fix_connected_components
+from fastml._sklearn import Interval, StrOptions, fit_context
 from fastml._threads import chunk_rows, effective_n_threads
 from fastml._validation import check_fitted, kernel_view
 from fastml.kernels.manifold.paths import detours, group_sources, shortest_paths
@@ -45,7 +45,7 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     radius : float or None, default=None
         Rows within this distance are neighbours.
     n_components : int, default=2
-        Dimension of the embedding.
+        Dimension of the embedding, at most the number of rows from which paths are taken.
     eigen_solver : {"auto", "arpack", "dense"}, default="auto"
         For scikit-learn's sake: one block Krylov solver, exact for few rows, serves all.
     tol : float, default=0
@@ -205,16 +205,12 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         graph = self._joined(self._graph(search), search, X)
         landmarks = self._chosen(n)
         paths = self._paths(graph, landmarks)
-        if self.n_components > len(landmarks):
-            raise ValueError(
-                f"n_components={self.n_components} must be at most the number of rows from which "
-                f"paths are taken, {len(landmarks)}"
-            )
         if self.n_landmarks is None:
             squares = np.square(paths, out=paths)  # in place: memory that is new takes longer
         else:
             squares = np.square(paths[:, landmarks])
-        values, vectors = leading_of_squares(squares, self.n_components, self.n_jobs)
+        n_components = min(self.n_components, len(landmarks))  # as in scikit-learn
+        values, vectors = leading_of_squares(squares, n_components, self.n_jobs)
         means = squares.mean(axis=0)
         if self.n_landmarks is None:
             np.sqrt(paths, out=paths)  # sqrt(x * x) is x
@@ -235,7 +231,7 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             self.embedding_ = (vectors * roots).astype(dtype)
         else:
             self.embedding_ = self._project(np.square(paths.T)).astype(dtype)
-        self._n_features_out = self.n_components
+        self._n_features_out = n_components
 
     def _graph(self, search):
         shared = {
@@ -268,6 +264,8 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             "to avoid this issue.",
             stacklevel=4,
         )
+        from fastml._sklearn import fix_connected_components  # loads scikit-learn's metrics
+
         joined = fix_connected_components(
             X=search._fit_X,
             graph=graph.tolil(),
@@ -320,12 +318,10 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             near, kernel_view(self.dist_matrix_, np.float64), chunk_rows(len(lengths), work),
             lengths, n_threads=effective_n_threads(self.n_jobs, work * len(lengths)),
         )  # fmt: skip
-        dtype = X.dtype if issparse(X) else np.asarray(X).dtype
-        dtype = np.float32 if dtype == np.float32 else np.float64
-        found = np.empty((len(lengths), self.n_components))
+        found = np.empty((len(lengths), self._projection.shape[1]))
         for i, row in enumerate(lengths):  # one by one: a batch must not change a row's bits
             found[i] = self._project(np.square(row))
-        return found.astype(dtype)
+        return found.astype(np.float32 if _is_single(X) else np.float64)
 
     def reconstruction_error(self):
         """``‖K(D) - K(D_fit)‖ / n``, K the doubly centred squares of path lengths and of the
@@ -362,6 +358,13 @@ def all_paths(graph, sources, n_jobs=None):
         n_threads=effective_n_threads(n_jobs, OPERATIONS_PER_STEP * n * len(sources)),
     )  # fmt: skip
     return paths
+
+
+def _is_single(X) -> bool:
+    """Whether scikit-learn's validation, by which the search goes, would see float32 rows."""
+    if not hasattr(X, "dtype") and hasattr(X, "dtypes"):  # of a polars frame it sees no NumPy type
+        return all(isinstance(kind, np.dtype) and kind == np.float32 for kind in X.dtypes)
+    return (X if hasattr(X, "dtype") else np.asarray(X)).dtype == np.float32
 
 
 def _both_directions(graph):

@@ -50,6 +50,8 @@ class Majoriser:
         first, second = np.triu_indices(self.n, 1)
         values = distances[first, second]
         kept = values != 0
+        if not kept.any():
+            raise ValueError("non-metric scaling needs a dissimilarity that is not 0")
         first, second, values = first[kept], second[kept], values[kept]
         order = np.argsort(values)  # equal ones are one group: their order is of no matter
         first, second, values = first[order], second[order], values[order]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from fastml._threads import chunk_rows, effective_n_threads
 from fastml.kernels.manifold import cells, repulsion, spline_grid
-from fastml.kernels.manifold.cells import LEVELS, Cells
+from fastml.kernels.manifold.cells import LEVELS, TreeCells
 from fastml.kernels.manifold.spline_grid import BAND_ROWS, SplineGrid
 
 SPACING = 0.5
@@ -20,7 +20,7 @@ MOST_NODES = 4096
 NODES_ROUNDED_TO = 16
 
 
-class Pairs:
+class AllPairs:
     """Sums over all pairs of rows."""
 
     def __init__(self, n_rows: int, nu: float, n_jobs: int | None):
@@ -35,7 +35,7 @@ class Pairs:
         return float(self.partial.sum())
 
 
-class Tree:
+class CellTree:
     """Barnes and Hut: cells that look smaller than ``angle`` count as points."""
 
     def __init__(self, n_rows: int, nu: float, n_jobs: int | None, angle: float):
@@ -52,7 +52,7 @@ class Tree:
         cells.interleaved(Y, low, (1 << LEVELS) / side, codes)
         order = np.argsort(codes, kind="stable")
         sorted_rows = Y[order]
-        made = Cells(
+        made = TreeCells(
             *(np.empty(2 * n, dtype=np.intp) for _ in range(3)),
             np.empty(2 * n),
             np.empty((2 * n, d)),

@@ -17,12 +17,12 @@ from fastml._sklearn import Interval, StrOptions, fit_context
 from fastml._threads import chunk_rows, effective_n_threads, single_threaded_blas
 from fastml._validation import FLOATS, check_fitted, kernel_view, validate_data
 from fastml.kernels.manifold import attraction, newcomers
-from fastml.kernels.manifold.descent import Descent, Moving, advance
+from fastml.kernels.manifold.descent import EmbeddingDescent, Moving, advance
 from fastml.kernels.manifold.spline_grid import SplineGrid
-from fastml.manifold._affinities import all_others, conditional, joint
+from fastml.manifold._affinities import all_others, conditional, joint, single_squares
 from fastml.manifold._memory import check_square
 from fastml.manifold._principal import principal_start
-from fastml.manifold._repulsion import Pairs, Potential, Tree
+from fastml.manifold._repulsion import AllPairs, CellTree, Potential
 from fastml.metrics import pairwise_distances
 from fastml.neighbors import VALID_METRICS, NearestNeighbors
 
@@ -318,11 +318,12 @@ class TSNE(
                 near = np.take_along_axis(near, nearest, axis=1)
             return joint(near, np.full(near.shape, 1.0 / near.shape[1]))
         began = time.perf_counter()
-        distances = (distances * distances).astype(np.float32)  # however the distances were got
-        shares, betas = conditional(distances, self.perplexity, self.n_jobs)
+        squares, factors = single_squares(distances)  # however the distances were got
         del distances
+        shares, betas = conditional(squares, self.perplexity, self.n_jobs)
+        del squares
         graph = joint(near, shares)
-        self._say(f"Mean sigma: {np.mean(np.sqrt(1.0 / betas)):f}")
+        self._say(f"Mean sigma: {np.mean(np.sqrt(1.0 / betas) / factors):f}")
         self._say(
             f"Computed conditional probabilities in {time.perf_counter() - began:.3f}s", level=2
         )
@@ -392,8 +393,8 @@ class TSNE(
             else:
                 kind = "grid" if self.n_components <= 2 else "tree"
         if kind == "tree":
-            return Tree(n, self._nu(), self.n_jobs, self.angle)
-        return (Pairs if kind == "pairs" else Potential)(n, self._nu(), self.n_jobs)
+            return CellTree(n, self._nu(), self.n_jobs, self.angle)
+        return (AllPairs if kind == "pairs" else Potential)(n, self._nu(), self.n_jobs)
 
     def _descend(self, graph, start, steps):
         """Positions, divergence and the number of the last iteration."""
@@ -476,7 +477,7 @@ class TSNE(
         search = self._search(self._fit_X)
         k = min(n, self._n_neighbors(n))
         distances, near = search.kneighbors(X, k)
-        squares = (np.asarray(distances, dtype=np.float64) ** 2).astype(np.float32)
+        squares, _ = single_squares(np.asarray(distances, dtype=np.float64))
         if self.affinities == "uniform":
             shares = np.full(squares.shape, 1.0 / k)
         else:
@@ -578,7 +579,7 @@ class Divergence:
 
     def advance(self, pull, push, exaggeration, step, momentum):
         """Move all rows; return the norm of the gradient times gains."""
-        rule = Descent(
+        rule = EmbeddingDescent(
             self.factor * exaggeration,
             -self.factor / self.total,
             float(step),

@@ -18,7 +18,7 @@ def close_figures():
 def test_surrogates_and_the_zero_one_loss():
     ax = plot_losses()
     names = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert names == ["0-1", "Logistic", "Hinge", "SquaredHinge", "Exponential", "Perceptron"]
+    assert names == ["0-1", "Logistic", "Hinge", "SquaredHinge", "Exponential", "PerceptronLoss"]
     hinge = ax.lines[2].get_xydata()
     np.testing.assert_allclose(hinge[:, 1], np.maximum(0, 1 - hinge[:, 0]))
     logistic = ax.lines[1].get_xydata()

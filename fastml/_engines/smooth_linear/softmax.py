@@ -172,7 +172,7 @@ class Kronecker:
         return (B @ self.U.T).ravel()
 
 
-class Diagonal:
+class ClassDiagonal:
     """The diagonal of the same."""
 
     def __init__(self, objective: SoftmaxObjective):
@@ -212,4 +212,4 @@ class _Preconditioned:
 
     def scale(self):
         few = self.objective.n_lines <= KRONECKER_COLUMNS
-        return (Kronecker if few else Diagonal)(self.objective)
+        return (Kronecker if few else ClassDiagonal)(self.objective)

@@ -82,7 +82,7 @@ def _dense_softmax(first, last, rows, labels, weights, W, P, out):
 
 @kernel
 def _sparse_softmax(first, last, rows, labels, weights, W, P, out):
-    """The same for sparse rows; no gradient if ``out`` is empty."""
+    """The same for sparse rows: writes ``P`` and, unless it is empty, the gradient to ``out``."""
     data, indices, indptr = rows.data, rows.indices, rows.indptr
     d, n_classes = W.shape[0] - 1, W.shape[1]
     for i in range(first, last):

@@ -1,6 +1,6 @@
 """Repulsion of t-SNE by Barnes and Hut: far cells of a tree count as points.
 
-Points are sorted by the interleaved bits of their coordinates; a cell is a run of them. Cells are
+Points are sorted by the interleaved bits of their coordinates; a cell is a run of them. TreeCells are
 numbered so that a cell's first child follows it and ``skip`` leads past all its children.
 """
 
@@ -11,11 +11,11 @@ import numpy as np
 from fastml._jit import kernel, parallel_kernel, prange
 from fastml.kernels.numeric.exp import exp64, log64
 
-LEAF_POINTS = 8
+CELL_POINTS = 8
 LEVELS = 20  # bits per coordinate
 
 
-class Cells(NamedTuple):
+class TreeCells(NamedTuple):
     """Runs ``begins[c]:ends[c]`` of points, the next cell after all children, squared sides (-1 of
     leaves) and centres of mass."""
 
@@ -62,12 +62,12 @@ def build_cells(codes, Y, side, cells, levels):
         waiting -= 1
         begin, end, level = stack[waiting, 0], stack[waiting, 1], stack[waiting, 2]
         depth = level
-        if end - begin > LEAF_POINTS:  # pass by levels on which all are in one child
+        if end - begin > CELL_POINTS:  # pass by levels on which all are in one child
             while level < LEVELS and _branch(codes[begin], level, d) == _branch(
                 codes[end - 1], level, d
             ):
                 level += 1
-        leaf = end - begin <= LEAF_POINTS or level == LEVELS
+        leaf = end - begin <= CELL_POINTS or level == LEVELS
         cells.begins[n_cells], cells.ends[n_cells], levels[n_cells] = begin, end, depth
         width = side / (1 << level) if level < 62 else 0.0
         cells.squares[n_cells] = -1.0 if leaf else width * width

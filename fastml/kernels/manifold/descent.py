@@ -11,7 +11,7 @@ import numpy as np
 from fastml._jit import kernel, parallel_kernel, prange
 
 
-class Descent(NamedTuple):
+class EmbeddingDescent(NamedTuple):
     """Factors of the two forces, step and momentum of an iteration."""
 
     attraction: float

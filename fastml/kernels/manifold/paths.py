@@ -1,7 +1,7 @@
 """Shortest paths from many sources, and distances of new rows by way of neighbours.
 
 Sources that are near each other go together: Dijkstra from the first finds an order of the
-vertices, and the paths of all `LANES` sources are then relaxed in that order side by side until
+vertices, and the paths of all `SOURCES` sources are then relaxed in that order side by side until
 nothing changes, which gives the lengths that Dijkstra gives.
 """
 
@@ -10,7 +10,7 @@ import numpy as np
 from fastml._jit import kernel, parallel_kernel, prange
 
 ARITY = 4
-LANES = 16
+SOURCES = 16
 
 
 @kernel
@@ -90,7 +90,7 @@ def _from_source(source, graph, heap, places, order, lengths):
 
 @kernel
 def group_sources(graph, sources, reach, numbers, members, begins):
-    """Put sources that are near each other in groups of up to `LANES`; return their number.
+    """Put sources that are near each other in groups of up to `SOURCES`; return their number.
 
     ``members`` gets the places in ``sources``, group by group, and ``begins`` where groups begin.
     A group is filled with what is met first among ``reach`` vertices around its first source.
@@ -109,7 +109,7 @@ def group_sources(graph, sources, reach, numbers, members, begins):
         queue[0] = sources[s]
         met[sources[s]] = s
         head, tail, size = 0, 1, 0
-        while head < tail and size < LANES:
+        while head < tail and size < SOURCES:
             vertex = queue[head]
             head += 1
             if numbers[vertex] >= 0:
@@ -135,7 +135,7 @@ def _relax(vertex, graph, lengths):
     for p in range(graph.indptr[vertex], graph.indptr[vertex + 1]):
         other = lengths[graph.indices[p]]
         step = graph.data[p]
-        for k in range(LANES):
+        for k in range(SOURCES):
             length = other[k] + step
             shorter = length < mine[k]
             changed |= shorter
@@ -152,7 +152,7 @@ def _paths_group(group, graph, sources, out):
     reached = _from_source(sources[group[0]], graph, heap, places, order, out[group[0]])
     if group.shape[0] == 1:
         return
-    lengths = np.full((n, LANES), np.inf)
+    lengths = np.full((n, SOURCES), np.inf)
     waits = np.zeros(n, dtype=np.uint8)
     for v in range(n):
         lengths[v, 0] = out[group[0], v]

@@ -11,7 +11,7 @@ import numpy as np
 
 from fastml._jit import kernel, parallel_kernel, prange
 
-CLOSEST = 1e-9  # in the place of a smaller distance
+LEAST_DISTANCE = 1e-9  # in the place of a smaller distance
 
 
 @kernel
@@ -32,8 +32,8 @@ def _sammon_chunk(start, stop, Y, targets, power, slopes, curves):
                 gap = Y[i, f] - Y[j, f]
                 square += gap * gap
             distance = np.sqrt(square)
-            if distance < CLOSEST:
-                distance = CLOSEST
+            if distance < LEAST_DISTANCE:
+                distance = LEAST_DISTANCE
             gap = distance - target
             total += weight * gap * gap
             ratio = target / distance

@@ -37,7 +37,10 @@ def _plane_row(i, Y, targets, out, sums):
 
 @kernel
 def _any_row(i, Y, targets, weights, out, sums):
-    """The same in any number of dimensions, with weights unless there are none."""
+    """The same in any number of dimensions, with weights unless there are none.
+
+    Writes ``out`` and ``sums``.
+    """
     n, d = Y.shape
     for f in range(d):
         out[f] = 0.0

@@ -46,3 +46,13 @@ def test_columns_are_read_where_they_are():
     assert design.rows.by_columns
     assert np.shares_memory(design.rows.X, X)
     assert np.shares_memory(SmoothDesign(X.copy(order="C")[::1]).rows.X, X) is False
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_fill_tile(layout):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(7, 3)) * (rng.random((7, 3)) < 0.7)
+    roots, tile = rng.random(4), np.full((5, 4), -1.0)
+    kernels.fill_tile(2, 6, SmoothDesign(LAYOUTS[layout](X)).rows, roots, tile)
+    assert_allclose(tile[:4, :3], roots[:, None] * X[2:6], atol=1e-15)
+    assert (tile[4] == -1.0).all()

@@ -3,7 +3,7 @@ import pytest
 from naive_manifold import student_forces
 from numpy.testing import assert_allclose, assert_array_equal
 
-from fastml.kernels.manifold.cells import LEVELS, Cells, build_cells, interleaved, repel_cells
+from fastml.kernels.manifold.cells import LEVELS, TreeCells, build_cells, interleaved, repel_cells
 
 pytestmark = pytest.mark.small
 
@@ -28,7 +28,7 @@ def test_cells_are_a_tree_and_repel(kind, d, nu):
         assert int(codes[i]) == code
     order = np.argsort(codes, kind="stable")
     ordered = Y[order]
-    cells = Cells(
+    cells = TreeCells(
         *(np.empty(2 * n, dtype=np.intp) for _ in range(3)), np.empty(2 * n), np.empty((2 * n, d))
     )
     n_cells = build_cells(codes[order], ordered, side, cells, np.empty(2 * n, dtype=np.intp))

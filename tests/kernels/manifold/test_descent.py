@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from fastml.kernels.manifold.descent import Descent, Moving, advance
+from fastml.kernels.manifold.descent import EmbeddingDescent, Moving, advance
 
 pytestmark = pytest.mark.small
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.small
 def test_two_steps(n):
     rng = np.random.default_rng(n)
     start = rng.normal(size=(n, 3))
-    rule = Descent(2.0, -0.5, 0.3, 0.8, 0.01, 0.7)
+    rule = EmbeddingDescent(2.0, -0.5, 0.3, 0.8, 0.01, 0.7)
     found = []
     for n_threads in (1, 2):
         rng = np.random.default_rng(1)

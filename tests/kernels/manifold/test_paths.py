@@ -6,7 +6,7 @@ from scipy.sparse import csr_array, random_array
 from scipy.sparse.csgraph import dijkstra
 
 from fastml._engines.rows import csr_rows
-from fastml.kernels.manifold.paths import LANES, detours, group_sources, shortest_paths
+from fastml.kernels.manifold.paths import SOURCES, detours, group_sources, shortest_paths
 
 pytestmark = pytest.mark.small
 
@@ -30,7 +30,7 @@ def test_lengths_are_dijkstras(n, density, every):
     begins = begins[: n_groups + 1]
     assert_array_equal(np.sort(members), np.arange(len(sources)))
     assert np.diff(begins).min() >= 1
-    assert np.diff(begins).max() <= LANES
+    assert np.diff(begins).max() <= SOURCES
     expected = dijkstra(edges, indices=sources)
     for n_threads in (1, 2):
         out = np.empty((len(sources), n))
