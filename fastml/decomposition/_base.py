@@ -163,7 +163,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         def of_chunk(starts):
             for first in starts:
                 block = slice(first, first + step)
-                off = X[block].astype(np.float64) - self.mean_
+                off = np.ascontiguousarray(X[block], dtype=np.float64) - self.mean_
                 z = off @ rows.T
                 square = (z * z) @ inverses
                 if free:

@@ -190,7 +190,7 @@ class FactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
             return of_columns, mean, np.diag(C).copy()
         spread = spread_of(X, n_jobs=self.n_jobs)
-        centred = X - spread.mean
+        centred = np.ascontiguousarray(X) - spread.mean
         count = min(k, n)
 
         def of_rows(root):
@@ -273,7 +273,7 @@ class FactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """
         self._check_state()
         X = validate_data(self, X, dtype=FLOATS, reset=False)
-        off = X - self.mean_
+        off = np.ascontiguousarray(X) - self.mean_
         inner = np.eye(len(self.components_)) + (
             (self.components_ / self.noise_variance_) @ self.components_.T
         )

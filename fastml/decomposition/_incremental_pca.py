@@ -40,8 +40,8 @@ class IncrementalPCA(Projection):
     copy : bool, default=True
         For scikit-learn's sake: X is never written to.
     batch_size : int, default=None
-        Rows that `fit` takes at once; None is 5 n_features. The first batch needs n_components
-        rows; others may have fewer.
+        Rows that `fit` takes at once; None is 5 n_features. The first of several batches needs
+        n_components rows; others may have fewer.
     {n_jobs}
 
     Attributes
@@ -123,7 +123,11 @@ class IncrementalPCA(Projection):
         n, d = X.shape
         batch_size = 5 * d if self.batch_size is None else self.batch_size
         batches = list(gen_batches(n, batch_size, min_batch_size=self.n_components or 0))
-        k = self._checked_count(batches[0].stop - batches[0].start, d, None)
+        first = batches[0].stop
+        if first == n:  # fewer rows than components in all are no error, as in scikit-learn
+            k = min(self._checked_count(max(n, self.n_components or 0), d, None), n)
+        else:
+            k = self._checked_count(first, d, None)
         if d <= SCATTER_COLUMNS:
             state = self._refuse_infinite(X, self._scatter_of(X))
             last = batches[-1].stop - batches[-1].start

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fastml._docs import documented
 from fastml._engines.gram.matrix import KERNELS, check_square, gram
+from fastml._engines.spectral.factors import calm_blas, largest
 from fastml._engines.spectral.lanczos import leading_eigenpairs
 from fastml._engines.spectral.operators import symmetric_product
 from fastml._engines.spectral.signs import flipped
@@ -201,7 +202,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             self.X_transformed_fit_ = self.eigenvectors_ * np.sqrt(self.eigenvalues_)
             own = np.array(self._gram(self.X_transformed_fit_), dtype=np.float64)
             own.flat[:: len(own) + 1] += self.alpha
-            self.dual_coef_ = _ridge(own, X.astype(np.float64)).astype(X.dtype)
+            with calm_blas(len(own)):
+                self.dual_coef_ = _ridge(own, X.astype(np.float64)).astype(X.dtype)
         self.X_fit_ = X
         return self
 
@@ -218,13 +220,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if solver != "dense" and 2 * k >= n:
             solver = "dense"
         if solver == "dense":
-            from scipy.linalg import eigh
-
             centred = K.astype(np.float64)
             centred -= means
             centred -= K.mean(axis=1, dtype=np.float64)[:, None]
             centred += self._mean
-            values, vectors = eigh(centred, subset_by_index=(n - k, n - 1), overwrite_a=True)
+            with calm_blas(n):
+                values, vectors = largest(centred, k)
             values, vectors = values[::-1], vectors[:, ::-1]
         else:
             values, vectors = self._leading(K, k, solver)

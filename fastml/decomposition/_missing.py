@@ -53,7 +53,7 @@ def posterior(X: NDArray, W: NDArray, mean: NDArray, noise: float) -> Posterior:
 
 def filled(X: NDArray, W: NDArray, mean: NDArray, noise: float) -> NDArray:
     """X with what is missing replaced by its expectation."""
-    X = np.asarray(X, dtype=np.float64)
+    X = np.ascontiguousarray(X, dtype=np.float64)
     out = X.copy()
     for first in range(0, len(X), ROWS_AT_ONCE):
         rows = slice(first, first + ROWS_AT_ONCE)
@@ -66,7 +66,7 @@ def filled(X: NDArray, W: NDArray, mean: NDArray, noise: float) -> NDArray:
 
 def fit_missing(X, k: int, weights, *, ddof: int, tol: float, max_iter: int, random) -> Fitted:
     """k components; EM ends when the weights move by less than ``tol`` of their size."""
-    X = np.asarray(X, dtype=np.float64)
+    X = np.ascontiguousarray(X, dtype=np.float64)
     n, d = X.shape
     u = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
     here = ~np.isnan(X)

@@ -94,7 +94,7 @@ default='auto'
         Number of rows.
     {noise_variance_}
     n_iter_ : int
-        Steps of EM (``missing='em'``).
+        Steps of EM where values are missing, of 'power' for the slowest component; otherwise 1.
     {n_features_in_}
     {feature_names_in_}
 
@@ -226,8 +226,6 @@ default='auto'
         total = float(X.shape[0] if weights is None else weights.sum())
         if not total > self.ddof:
             raise ValueError(f"sample_weight must sum to more than ddof={self.ddof}, got {total}")
-        if hasattr(self, "n_iter_"):
-            del self.n_iter_
         if missing and np.isnan(X).any():
             self._fit_missing(X, weights)
             return X
@@ -361,7 +359,7 @@ default='auto'
         noise = max(squares - all_squares[:k].sum(), 0.0) / scale / left if left > 0 else 0.0
         whole = squares / scale
         dtype = X.dtype
-        self.n_samples_, self.n_components_ = n, k
+        self.n_samples_, self.n_components_, self.n_iter_ = n, k, found.steps
         self.mean_ = mean.astype(dtype)
         self.components_ = np.array(found.rows[:k], dtype=dtype)
         self.explained_variance_ = variances.astype(dtype)

@@ -37,14 +37,20 @@ class Factors(NamedTuple):
     singular: NDArray
     rows: NDArray
     exact: bool = True  # whether the solver reached its tolerance
+    steps: int = 1  # most of any vector
+
+
+def calm_blas(n: int):
+    """One thread of BLAS for n × n matrices that are small.
+
+    Others would wait for more work on the cores that come next.
+    """
+    return single_threaded_blas() if n <= FEW else contextlib.nullcontext()
 
 
 def eigenvectors(C: NDArray, k: int | None = None, random_state=0) -> tuple[NDArray, NDArray]:
-    """The largest k (or all) eigenvalues of a symmetric matrix, descending; vectors in rows.
-
-    Small ones on one thread of BLAS: others would wait for more work on the cores that come next.
-    """
-    with single_threaded_blas() if len(C) <= FEW else contextlib.nullcontext():
+    """The largest k (or all) eigenvalues of a symmetric matrix, descending; vectors in rows."""
+    with calm_blas(len(C)):
         return _eigenvectors(C, k, random_state)
 
 
@@ -58,13 +64,25 @@ def _eigenvectors(C: NDArray, k: int | None, random_state) -> tuple[NDArray, NDA
         if found.converged:
             return found.values, np.ascontiguousarray(found.vectors.T)
     if k is not None and 0 < 4 * k < d:
-        from scipy.linalg import eigh
-
-        values, vectors = eigh(C, subset_by_index=(d - k, d - 1))
+        values, vectors = largest(C, k)
     else:
         values, vectors = np.linalg.eigh(C)
     count = d if k is None else k
     return values[::-1][:count], np.ascontiguousarray(vectors[:, ::-1][:, :count].T)
+
+
+def largest(C: NDArray, k: int) -> tuple[NDArray, NDArray]:
+    """The largest k eigenvalues and their vectors as `eigh` has them: ascending, in columns.
+
+    Where many are equal, LAPACK's search by index may find none at all: then all are computed.
+    """
+    from scipy.linalg import eigh
+
+    d = len(C)
+    values, vectors = eigh(C, subset_by_index=(d - k, d - 1))
+    if len(values) < k:
+        values, vectors = np.linalg.eigh(C)
+    return values[-k:], vectors[:, -k:]
 
 
 def by_covariance(products: NDArray, k: int | None = None) -> Factors:
@@ -181,13 +199,14 @@ def by_power(C: NDArray, k: int, *, tol=0.0, most=10_000, random_state=None) -> 
     d = len(C)
     limit = tol or 1e-10
     values, rows = np.zeros(k), np.zeros((k, d))
-    exact = True
+    exact, steps = True, 1
     scale = max(np.abs(np.einsum("jj->j", C)).max(initial=0.0), np.finfo(np.float64).tiny)
     for j in range(k):
         v = random_state.normal(size=d)
         v -= rows[:j].T @ (rows[:j] @ v)
         v /= np.linalg.norm(v)
-        for _ in range(most):
+        for step in range(most):
+            steps = max(steps, step + 1)
             new = C @ v
             new -= rows[:j].T @ (rows[:j] @ new)
             length = np.linalg.norm(new)
@@ -213,4 +232,4 @@ def by_power(C: NDArray, k: int, *, tol=0.0, most=10_000, random_state=None) -> 
             stacklevel=6,
         )
     order = np.argsort(-values, kind="stable")
-    return Factors(np.sqrt(values[order]), flipped(rows[order]), exact)
+    return Factors(np.sqrt(values[order]), flipped(rows[order]), exact, steps)

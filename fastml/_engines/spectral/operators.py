@@ -59,7 +59,7 @@ class CentredRows:
         part = part.toarray() if sp.issparse(part) else part
         if self.mean is not None:
             part = part - self.mean
-        part = part.astype(np.float64, copy=False)
+        part = np.ascontiguousarray(part, dtype=np.float64)  # products round by the order in memory
         return part if self.root is None else part * self.root[block, None]
 
     def _map(self, work, columns: int, passes: int = 1) -> list:
@@ -174,7 +174,7 @@ def projected(X, components: NDArray, mean: NDArray | None, scale=None, n_jobs=N
         for first in starts:
             rows = slice(first, first + step)
             here = out[rows]
-            np.matmul(X[rows], directions, out=here)
+            np.matmul(np.ascontiguousarray(X[rows]), directions, out=here)
             if offset is not None:
                 here -= offset
 

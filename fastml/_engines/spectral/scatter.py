@@ -88,7 +88,7 @@ def _sums(X, weights, shift, precise, n_jobs) -> _Sums:
             part = X[rows]
             if shift is not None:
                 part = part - shift
-            part = part.astype(dtype, copy=False)
+            part = np.ascontiguousarray(part, dtype=dtype)  # sums round by the order in memory
             if weights is None:
                 total += len(part)
                 x += np.ones(len(part), dtype) @ part
@@ -131,7 +131,7 @@ def spread_of(X, weights=None, *, n_jobs=None) -> Scatter:
     def of_chunk(starts):
         found = Scatter(0.0, np.zeros(d), np.zeros(d))
         for first in starts:
-            part = X[first : first + step].astype(np.float64, copy=False)
+            part = np.ascontiguousarray(X[first : first + step], dtype=np.float64)
             if weights is None:
                 total = float(len(part))
                 mean = np.ones(len(part)) @ part / total

@@ -35,7 +35,7 @@ class Sketch(NamedTuple):
 def sketch_of(X) -> Sketch:
     """Of a block of rows: themselves, centred."""
     X = X.toarray() if sp.issparse(X) else X
-    X = X.astype(np.float64, copy=False)
+    X = np.ascontiguousarray(X, dtype=np.float64)
     mean = X.mean(axis=0)
     centred = X - mean
     return Sketch(float(len(X)), mean, centred, np.einsum("ij,ij->j", centred, centred))
