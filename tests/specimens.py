@@ -231,6 +231,8 @@ def to_one(start):
 
 def arguments(dtype=np.float64) -> dict:
     """A value for every required argument of a public function, by its name."""
+    from fastml.penalties import L1Penalty
+
     X, Y = rows(60, dtype=dtype), rows(60, seed=1, dtype=dtype)
     labels = np.arange(60) % 3
     graph = sp.csr_array(np.where(np.abs(X @ X.T) > 100, X @ X.T, 0.0))
@@ -302,6 +304,10 @@ def arguments(dtype=np.float64) -> dict:
         "draw": lambda random: random.normal(size=2),
         "X_embedded": rows(60, 2, seed=3, dtype=dtype),
         "dissimilarities": np.abs(X[:, :1] - X[:, 0]),
+        "Xy": X.T @ labels,
+        "Gram": X.T @ X,
+        "alpha": 1.0,
+        "penalties": [L1Penalty(0.1), L1Penalty(0.01)],
     }
 
 
@@ -326,6 +332,7 @@ RANKED = {"y_true": INDICATORS, "y_score": rows(60, 5)}
 def function_settings() -> dict[str, dict]:
     """What single functions need instead."""
     return {
+        "orthogonal_mp_gram": {"n_nonzero_coefs": 2},  # a tenth of four columns is none
         "auc": {"x": np.arange(60.0), "y": rows(60)[:, 0]},
         "coverage_error": RANKED,
         "dcg_score": RANKED,

@@ -58,6 +58,9 @@ EQUAL_SPLITS = {
     )
     for kind in ("dense", "sparse")
 }
+NO_ITERATIONS = {
+    "check_non_transformer_estimators_n_iter": "the closed form has no iterations",
+}
 EXPECTED_FAILED_CHECKS: dict[str, dict[str, str]] = {
     "GradientBoostingClassifier": EQUAL_SPLITS,
     "LinearSVC": WITHIN_TOLERANCE,
@@ -67,10 +70,7 @@ EXPECTED_FAILED_CHECKS: dict[str, dict[str, str]] = {
         )
         for kind in ("dense", "sparse")
     },
-    **dict.fromkeys(
-        ("Ridge", "RidgeClassifier"),
-        {"check_non_transformer_estimators_n_iter": "its closed form has no iterations"},
-    ),
+    **dict.fromkeys(("Ridge", "RidgeClassifier"), NO_ITERATIONS),
     "LinearSVR": WITHIN_TOLERANCE,
     "KMeans": DRAWS_ROWS,
     "MiniBatchKMeans": DRAWS_ROWS,

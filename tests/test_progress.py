@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from fastml import cluster, ensemble, mixture, neighbors, svm
+from fastml import cluster, ensemble, linear_model, mixture, neighbors, svm
 from fastml._progress import NoSteps, fit_steps
 
 RNG = np.random.default_rng(0)
@@ -40,6 +40,14 @@ FITS = {
     "LinearSVC": (svm.LinearSVC(random_state=0), None),
     "LinearSVR": (svm.LinearSVR(loss="squared_epsilon_insensitive", dual=False), None),
     "density": (neighbors.KernelDensity(bandwidth="loo"), None),
+    "logistic": (linear_model.LogisticRegression(), None),
+    "lasso of classes": (linear_model.LogisticRegression(l1_ratio=1.0, solver="saga"), None),
+    "folds": (
+        linear_model.LogisticRegressionCV(
+            Cs=3, cv=4, l1_ratios=(0,), scoring="accuracy", use_legacy_attributes=False
+        ),
+        "cv",
+    ),
     "mixture": (mixture.GaussianMixture(2, n_init=2, random_state=0), "n_init"),
 }
 every_fit = pytest.mark.parametrize("name", FITS)
@@ -98,7 +106,16 @@ def test_tasks_begin_and_end(name):
     pickle.dumps(model.set_callbacks())
 
 
-STAGED = ["boosting", "classes", "histograms", "AdaBoost", "forest", "mixture", "batches"]
+STAGED = [
+    "logistic",
+    "boosting",
+    "classes",
+    "histograms",
+    "AdaBoost",
+    "forest",
+    "mixture",
+    "batches",
+]
 
 
 @pytest.mark.parametrize("name", STAGED)
@@ -122,6 +139,7 @@ def test_models_of_the_steps_predict(name):
         ("AdaBoost", lambda m: len(m.estimators_)),
         ("bagging", lambda m: len(m.estimators_samples_)),
         ("KMeans", lambda m: m.n_iter_),
+        ("logistic", lambda m: m.n_iter_[0] + 1),
         ("batches", lambda m: m.n_steps_),
         ("bisections", lambda m: len(m.cluster_centers_) - 1),
         ("isolation", lambda m: len(m.estimators_) / 16),

@@ -97,7 +97,7 @@ def sums_of_products(n, d):
     data = targets_first(n, d)
     X, y = data.X, data.y
     return SimpleNamespace(
-        X=X, y=y, Xy=X.T @ y, Gram=X.T @ X, squares=float(y @ y), arguments=("Xy", "Gram")
+        X=X, y=y, Xy=X.T @ y, Gram=X.T @ X, squares=np.array([y @ y]), arguments=("Xy", "Gram")
     )
 
 

@@ -45,6 +45,28 @@ def mixed_table(n, d, classes):
     return data
 
 
+class _TwoModels:
+    """GaussianNB of every second column, CategoricalNB of the others, which have one prior."""
+
+    def fit(self, X, y):
+        from sklearn.naive_bayes import CategoricalNB, GaussianNB
+
+        self.normal = GaussianNB().fit(X[:, ::2], y)
+        self.cut = CategoricalNB().fit(X[:, 1::2], y)
+        return self
+
+    def predict_log_proba(self, X):
+        from scipy.special import log_softmax
+
+        found = self.normal.predict_joint_log_proba(X[:, ::2])
+        found = found + self.cut.predict_joint_log_proba(X[:, 1::2]) - self.cut.class_log_prior_
+        return log_softmax(found, axis=1)
+
+
+def _two_models(data):
+    return lambda: _TwoModels().fit(data.X, data.y)
+
+
 def _log_loss(data, model) -> float:
     """Of the labels of some rows."""
     labels = data.y[:1000]
@@ -81,6 +103,6 @@ CASES = (
     Case(
         "mixed-nb", "naive_bayes.NaiveBayes", "NaiveBayes, mixed columns {n:,} × {d}", mixed_table,
         sizes(**TABLE), Quality("log loss", _log_loss, "same", 1e-6),
-        variants=({"columns": "kde"},),
+        peers={"sklearn": _two_models}, variants=({"columns": "kde"},),
     ),
 )  # fmt: skip

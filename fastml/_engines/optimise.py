@@ -133,8 +133,8 @@ def lbfgs_with(function, w: NDArray, tol: float, max_iter: int, report=None) -> 
     near, pairs = None, []
     size = float(np.abs(gradient).max(initial=0.0))
     for n_iter in range(max_iter):
-        if report is not None:
-            report(n_iter, value, size)
+        if report is not None and report(n_iter, value, size, w):
+            return Descent(w, n_iter, True, size)
         if size <= tol or not np.isfinite(value):
             return Descent(w, n_iter, size <= tol, size)
         if near is None:

@@ -435,7 +435,7 @@ class BlendingClassifier(ClassifierMixin, BaseBlending):
     def _default_last(self):
         from fastml.linear_model import LogisticRegression
 
-        return LogisticRegression()
+        return LogisticRegression(n_jobs=self.n_jobs)
 
     def _validate_y(self, y):
         check_classification_targets(y)

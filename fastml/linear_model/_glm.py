@@ -209,7 +209,7 @@ class GeneralizedLinearBase(Summarised, RegressorMixin, BaseEstimator):
         spread = float(np.average(np.exp(offset - highest), weights=weights))
         return float(np.log(mean / spread)) - highest
 
-    def _report(self, step: int, value: float, gradient: float) -> None:
+    def _report(self, step: int, value: float, gradient: float, w) -> None:
         if self.verbose:
             print(f"step {step}: objective {value:.10g}, gradient {gradient:.3g}")  # noqa: T201
 

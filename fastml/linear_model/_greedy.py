@@ -55,9 +55,9 @@ def _common_dtype(*arrays):
 
 @validate_params(
     {
-        "X": [np.ndarray, None],
-        "y": [np.ndarray, None],
-        "Xy": [np.ndarray, None],
+        "X": ["array-like", None],
+        "y": ["array-like", None],
+        "Xy": ["array-like", None],
         "Gram": [StrOptions({"auto"}), "boolean", np.ndarray, None],
         **ANGLE_PARAMETERS,
     },
@@ -87,11 +87,11 @@ def lars_path(
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
+    X : array-like of shape (n_samples, n_features)
         Rows; centre them, and y, for a model with an intercept.
-    y : ndarray of shape (n_samples,)
+    y : array-like of shape (n_samples,)
         Targets.
-    Xy : ndarray of shape (n_features,), default=None
+    Xy : array-like of shape (n_features,), default=None
         X'y, if known.
     Gram : None, 'auto', bool or ndarray of shape (n_features, n_features), default=None
         X'X, if known. Otherwise only the rows of it that are needed are made, whatever is said.
@@ -143,13 +143,15 @@ def lars_path(
                 "X cannot be None if Gram is not None. Use lars_path_gram to avoid passing X and y."
             )
         raise ValueError("X and Gram cannot both be unspecified.")
+    X, y = check_array(X, dtype=(np.float64, np.float32)), np.asarray(y)
+    Xy = None if Xy is None else np.asarray(Xy)
     known = Gram if isinstance(Gram, np.ndarray) else None
     if known is not None and known.shape != (X.shape[1], X.shape[1]):
         raise ValueError("The shapes of the inputs Gram and Xy do not match.")
     found = least_angles(
-        CentredDesign(check_array(X, dtype=(np.float64, np.float32)), None, False),
-        np.asarray(y, dtype=np.float64), max_iter=max_iter, alpha_min=float(alpha_min),
-        lasso=method == "lasso", positive=positive, eps=eps or EPS, gram=known, cross=Xy,
+        CentredDesign(X, None, False), np.asarray(y, dtype=np.float64), max_iter=max_iter,
+        alpha_min=float(alpha_min), lasso=method == "lasso", positive=positive, eps=eps or EPS,
+        gram=known, cross=Xy,
     )  # fmt: skip
     return _angles(found, _common_dtype(X, y, Xy, known), return_path, return_n_iter)
 

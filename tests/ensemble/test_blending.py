@@ -14,7 +14,7 @@ from sklearn.ensemble import (
     VotingClassifier,
     VotingRegressor,
 )
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import LinearRegression
 
 from fastml.ensemble import (
     BlendingClassifier,
@@ -25,6 +25,7 @@ from fastml.ensemble import (
     RandomForestRegressor,
 )
 from fastml.ensemble._blending import held_out_rows
+from fastml.linear_model import LogisticRegression
 from fastml.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from fastml.svm import SVC, SVR
 

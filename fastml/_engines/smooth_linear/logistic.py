@@ -49,8 +49,7 @@ class LogisticProblem:
         """The minimum, from ``start`` (as `LogisticFit` has it) or from 0."""
         objective = self.objective
         objective.set_penalty(l2 / objective.total)
-        shape = objective.n_lines, objective.n_classes
-        w = np.zeros(objective.n_free) if start is None else start.T[: shape[0]].ravel()
+        w = np.zeros(objective.n_free) if start is None else start.T[: objective.n_lines].ravel()
         wanted = tol if objective.design.size > FEW_VALUES else tol * CLOSER
         if l1 > 0.0:
             share = l1 / objective.total
@@ -58,9 +57,14 @@ class LogisticProblem:
         else:
             found, solver = self._smooth_minimum(w, wanted, max_iter, report)
         found = found._replace(converged=found.converged or found.gradient <= tol)
-        weights = np.zeros((objective.n_classes, self.n_features + 1))
-        weights[:, : shape[0]] = found.w.reshape(shape).T
-        return LogisticFit(weights, found, solver)
+        return LogisticFit(self.weights_of(found.w), found, solver)
+
+    def weights_of(self, w: NDArray) -> NDArray:
+        """A point of the solvers as `LogisticFit` has it."""
+        shape = self.objective.n_lines, self.objective.n_classes
+        weights = np.zeros((shape[1], self.n_features + 1))
+        weights[:, : shape[0]] = w.reshape(shape).T
+        return weights
 
     def _smooth_minimum(self, w, tol, max_iter, report) -> tuple[Minimum, str]:
         objective = self.objective

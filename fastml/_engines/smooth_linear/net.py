@@ -85,8 +85,8 @@ def _descend(net: NetObjective, w, tol, max_iter, model, report) -> Minimum:
         gradient = smooth.gradient(w)
         violations = net.violations(w, gradient)
         worst = float(violations.max(initial=0.0))
-        if report is not None:
-            report(n_iter, value, worst)
+        if report is not None and report(n_iter, value, worst, w):
+            return Minimum(w, n_iter, True, worst)
         if worst <= enough:
             return Minimum(w, n_iter, True, worst)
         if n_iter == max_iter or not np.isfinite(value):

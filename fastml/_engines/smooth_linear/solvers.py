@@ -34,7 +34,10 @@ FRESH = 0.1
 def minimise(
     objective: SmoothObjective, w: NDArray, tol: float, max_iter: int, *, report=None
 ) -> Minimum:
-    """The minimum, from ``w``; ``report(step, value, gradient)`` is called at each step."""
+    """The minimum, from ``w``.
+
+    ``report(step, value, gradient, w)`` is called at each step; where it is true, that is the last.
+    """
     if objective.n_free > MOST_COLUMNS:
         return lbfgs(objective, w, tol, max_iter, report)
     return sampled_newton(objective, w, tol, max_iter, report)
@@ -103,8 +106,8 @@ def newton(
     for n_iter in range(max_iter + 1):
         gradient = objective.gradient(w)
         size = float(np.abs(gradient).max(initial=0.0))
-        if report is not None:
-            report(n_iter, value, size)
+        if report is not None and report(n_iter, value, size, w):
+            return Minimum(w, n_iter, True, size), factor
         if size <= tol and (fall <= last_fall * abs(value) or n_iter == max_iter):
             return Minimum(_polished(w, gradient, factor), n_iter, True, size), factor
         if n_iter == max_iter or not np.isfinite(value):
@@ -178,8 +181,8 @@ def lbfgs_minimum(
 
     def note(result):
         steps.append(result.fun)
-        if report is not None:
-            report(len(steps), float(result.fun), np.nan)
+        if report is not None and report(len(steps), float(result.fun), np.nan, result.x):
+            raise StopIteration
 
     def note_step(intermediate_result):
         note(intermediate_result)

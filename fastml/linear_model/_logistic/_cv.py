@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from numbers import Integral, Number
 from typing import ClassVar, NamedTuple
 
@@ -14,6 +15,7 @@ from sklearn.utils import metadata_routing
 
 from fastml._docs import documented
 from fastml._engines.smooth_linear.logistic import LogisticProblem
+from fastml._progress import fit_steps
 from fastml._sklearn import (
     Hidden,
     Interval,
@@ -228,7 +230,8 @@ class LogisticRegressionCV(LogisticBase):
         folds = list(check_cv(self.cv, y, classifier=True).split(X, y, **routed.splitter.split))
         weights = self._all_weights(y, codes, weights)
         judge = _Judge(self, X, y, sample_weight, routed.scorer.score)
-        paths, scores, n_iter = self._try(X, codes, weights, folds, choices, judge)
+        with fit_steps(self, len(folds), X, y) as steps:
+            paths, scores, n_iter = self._try(X, codes, weights, folds, choices, judge, steps)
         best = self._best(scores, choices)
         if self.refit:
             a, c = best[0]
@@ -328,7 +331,7 @@ class LogisticRegressionCV(LogisticBase):
         C = choices.Cs[c]
         return problem.solve(share / C, (1.0 - share) / C, start, self.tol, self.max_iter)
 
-    def _try(self, X, codes, weights, folds, choices: _Choices, judge):
+    def _try(self, X, codes, weights, folds, choices: _Choices, judge, steps):
         """Weights (folds, ratios, Cs, lines, features + 1), scores and steps of all."""
         n_classes = len(self.classes_)
         shape = len(folds), len(choices.ratios), len(choices.Cs)
@@ -356,12 +359,12 @@ class LogisticRegressionCV(LogisticBase):
                         late.append(fit)
             return late
 
-        if n_threads == 1:
-            late = [run(f) for f in range(len(folds))]
-        else:
-            with ThreadPoolExecutor(n_threads) as pool:
-                late = list(pool.map(run, range(len(folds))))
-        for fit in [fit for of_fold in late for fit in of_fold][:1]:
+        late = []
+        with ThreadPoolExecutor(n_threads) if n_threads > 1 else nullcontext() as pool:
+            for of_fold in (map if pool is None else pool.map)(run, range(len(folds))):
+                late += of_fold
+                steps.begin("fold").end()  # all folds are needed: none is the last
+        for fit in late[:1]:
             self._warn_unless_converged(fit)
         for f, (_, test) in enumerate(folds):
             scores[f] = judge.scores(X[test], test, paths[f])

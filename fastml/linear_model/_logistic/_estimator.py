@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from fastml._docs import documented
 from fastml._engines.labels import classes_and_codes
 from fastml._engines.smooth_linear.logistic import LogisticFit, LogisticProblem
+from fastml._progress import CallbackSupport, fit_steps
 from fastml._sklearn import Hidden, Interval, StrOptions, fit_context
 from fastml._validation import FLOATS, check_weights, validate_data
 from fastml.linear_model._linear_classifier import LinearClassifier
@@ -38,10 +39,29 @@ TOO_FEW_STEPS = {
 
 
 class SeparationWarning(ConvergenceWarning):
-    """Without a penalty, separable classes have no finite weights."""
+    """Without a penalty, separable classes have no finite weights.
+
+    Parameters
+    ----------
+    message : str, default=SEPARABLE
+        What to say.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from fastml.linear_model import LogisticRegression, SeparationWarning
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = LogisticRegression(C=float("inf")).fit([[0.0], [1.0]], [0, 1])
+    >>> any(issubclass(each.category, SeparationWarning) for each in caught)
+    True
+    """
+
+    def __init__(self, message: str = SEPARABLE):
+        super().__init__(message)
 
 
-class LogisticBase(LinearClassifier):
+class LogisticBase(CallbackSupport, LinearClassifier):
     """Input, probabilities and warnings of `LogisticRegression` and `LogisticRegressionCV`."""
 
     def _read(self, X, y, sample_weight, dtype):
@@ -77,10 +97,6 @@ class LogisticBase(LinearClassifier):
             dtype=np.float64,
         )
 
-    def _report(self, step: int, value: float, gradient: float) -> None:
-        if self.verbose:
-            print(f"step {step}: objective {value:.10g}, gradient {gradient:.3g}")  # noqa: T201
-
     def _warn_unless_converged(self, fit: LogisticFit) -> None:
         if not fit.found.converged:
             what = TOO_FEW_STEPS.get(self.solver, f"{self.solver} failed to converge")
@@ -93,8 +109,7 @@ class LogisticBase(LinearClassifier):
             )
 
     def _set_weights(self, weights, dtype) -> None:
-        self.coef_ = np.ascontiguousarray(weights[:, :-1], dtype=dtype)
-        self.intercept_ = weights[:, -1].astype(dtype)
+        vars(self).update(_fitted(weights, dtype))
 
     def predict_proba(self, X):
         """Probabilities of the classes.
@@ -266,18 +281,29 @@ class LogisticRegression(LogisticBase):
         n_classes = len(self.classes_)
         problem = LogisticProblem(X, codes, n_classes, weights, self.fit_intercept, self.n_jobs)
         start = self._start(1 if n_classes == 2 else n_classes, X.shape[1])
-        report = self._report if self.verbose else None
-        fit = problem.solve(
-            share / C, (1.0 - share) / C, start, self.tol, self.max_iter, report=report
-        )
+        with fit_steps(self, None, X, y) as steps:
+            report = self._reports(steps, problem, X.dtype) if self.verbose or steps.told else None
+            fit = problem.solve(
+                share / C, (1.0 - share) / C, start, self.tol, self.max_iter, report=report
+            )
         self._warn_unless_converged(fit)
         if penalty is None and problem.separates(fit.weights):
-            warnings.warn(SEPARABLE, SeparationWarning, stacklevel=2)
+            warnings.warn(SeparationWarning(), stacklevel=2)
         self.n_iter_ = np.array([fit.found.n_iter], dtype=np.int32)
         self.solver_ = fit.solver
         # As scikit-learn's liblinear, whose weights are always double.
         self._set_weights(fit.weights, np.float64 if self.solver == "liblinear" else X.dtype)
         return self
+
+    def _reports(self, steps, problem: LogisticProblem, dtype):
+        """What solvers tell of a step: it is printed, callbacks hear of it and may end the fit."""
+
+        def report(step: int, value: float, gradient: float, w) -> bool:
+            if self.verbose:
+                print(f"step {step}: objective {value:.10g}, gradient {gradient:.3g}")  # noqa: T201
+            return steps.begin().end(lambda: _fitted(problem.weights_of(w), dtype))
+
+        return report
 
     def _start(self, n_lines: int, n_features: int):
         """Weights of the last fit, if they are to be used."""
@@ -292,3 +318,11 @@ class LogisticRegression(LogisticBase):
             )
         intercept = np.broadcast_to(np.ravel(self.intercept_), n_lines)
         return np.column_stack([coef, intercept if self.fit_intercept else 0.0 * intercept])
+
+
+def _fitted(weights, dtype) -> dict:
+    """Attributes of weights as `LogisticFit` has them."""
+    return {
+        "coef_": np.ascontiguousarray(weights[:, :-1], dtype=dtype),
+        "intercept_": weights[:, -1].astype(dtype),
+    }

@@ -403,7 +403,8 @@ default='optimal'
 
         Parameters
         ----------
-        {rows}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
 
         Returns
         -------
@@ -423,7 +424,8 @@ default='optimal'
 
         Parameters
         ----------
-        {rows}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
 
         Returns
         -------

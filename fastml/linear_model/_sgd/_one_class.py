@@ -64,7 +64,7 @@ class SGDOneClassSVM(OutlierMixin, StochasticGradient):
     >>> from fastml.linear_model import SGDOneClassSVM
     >>> X = [[-1.0, -1.0], [-2.0, -1.0], [1.0, 1.0], [2.0, 1.0]]
     >>> SGDOneClassSVM(random_state=42, tol=None).fit(X).predict([[4.0, 4.0]])
-    array([1])
+    array([1], dtype=int32)
     """
 
     _parameter_constraints: dict = {
