@@ -75,13 +75,77 @@ def _isomap_error(data, model) -> float:
     return float(model.reconstruction_error())
 
 
+def _sammon_steps(data):
+    """Sammon's own steps, a fixed share of Newton's, from the same start."""
+    rows = np.sum(data.X**2, axis=1)
+
+    def embed():
+        squares = np.maximum(rows[:, None] + rows - 2.0 * data.X @ data.X.T, 0.0)
+        np.fill_diagonal(squares, 0.0)
+        targets = np.sqrt(squares)
+        centred = squares - squares.mean(axis=0)
+        values, vectors = np.linalg.eigh(-0.5 * (centred - centred.mean(axis=1, keepdims=True)))
+        Y = vectors[:, -2:] * np.sqrt(values[-2:])
+        np.fill_diagonal(targets, 1.0)
+        for _ in range(20):
+            apart = Y[:, None] - Y
+            lengths = np.linalg.norm(apart, axis=2)
+            np.fill_diagonal(lengths, 1.0)
+            gap, both = ((targets - lengths) / (targets * lengths))[..., None], lengths[..., None]
+            bend = gap - apart**2 / both**3  # on the diagonal 0
+            Y = Y + 0.3 * (gap * apart).sum(axis=1) / np.abs(bend.sum(axis=1))
+        lengths = np.linalg.norm(Y[:, None] - Y, axis=2)
+        np.fill_diagonal(lengths, 1.0)
+        stress = np.sum((targets - lengths) ** 2 / targets) / (targets.sum() - len(Y))
+        return SimpleNamespace(stress_=stress)
+
+    return embed
+
+
+def _sne_by_scipy(data):
+    """SciPy's L-BFGS and roots for the same cost, from the same start."""
+    from scipy.optimize import brentq, minimize
+    from scipy.spatial.distance import cdist
+    from scipy.special import entr, softmax
+
+    def shares(squares):
+        def excess(log_beta):
+            return entr(softmax(-np.exp(log_beta) * squares)).sum() - np.log(30.0)
+
+        return softmax(-np.exp(brentq(excess, -20.0, 20.0)) * squares)
+
+    def embed():
+        n = len(data.X)
+        squares = cdist(data.X, data.X, "sqeuclidean")
+        np.fill_diagonal(squares, np.inf)
+        P = np.vstack([np.insert(shares(np.delete(s, i)), i, 0.0) for i, s in enumerate(squares)])
+
+        def cost(flat):
+            Y = flat.reshape(n, 2)
+            logits = -cdist(Y, Y, "sqeuclidean")
+            np.fill_diagonal(logits, -np.inf)
+            Q = softmax(logits, axis=1)
+            M = P - Q + (P - Q).T
+            slopes = 2.0 * (M.sum(axis=1)[:, None] * Y - M @ Y)
+            kept = P > 0
+            return np.sum(P[kept] * np.log(P[kept] / Q[kept])), slopes.ravel()
+
+        centred = data.X - data.X.mean(axis=0)
+        start = centred @ np.linalg.svd(centred, full_matrices=False)[2][:2].T
+        start *= 0.1 / np.std(start[:, 0])
+        found = minimize(cost, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 50})
+        return SimpleNamespace(kl_divergence_=found.fun)
+
+    return embed
+
+
 def _mds(id, work, sizes, **params):
+    by_order = {"metric_mds": False, "n_components": 3, "init": "classical_mds"}
     given = {"init": "random", "max_iter": 100, "eps": 0.0, "random_state": 0, **params}
     return Case(
         id, "manifold.MDS", f"MDS, {work}, {{n:,}} rows, 100 iterations", normal_rows, sizes,
         Quality("stress", _stress, "less", 1e-6), given, peers=SKLEARN,
-        variants=({"metric_mds": False, "n_components": 3, "init": "classical_mds"},),
-        settings={"init": "random", "max_iter": 30},
+        variants=() if params else (by_order,), settings={"init": "random", "max_iter": 30},
     )  # fmt: skip
 
 
@@ -116,12 +180,13 @@ CASES = (
     Case(
         "sammon", "manifold.SammonMapping", "SammonMapping, {n:,} × {d}", groups,
         sizes(n=(60, 500, 1_500), d=10), Quality("stress", _stress, "less", 0.01),
-        {"max_iter": 20, "tol": 0.0}, variants=({"weighting": "squared", "init": "random"},),
-        settings={"tol": 1e-3},
+        {"max_iter": 20, "tol": 0.0}, peers={"numpy": _sammon_steps},
+        variants=({"weighting": "squared", "init": "random"},), settings={"tol": 1e-3},
     ),
     Case(
         "sne", "manifold.SNE", "SNE, {n:,} × {d}", groups, sizes(n=(60, 300, 1_000), d=10),
         Quality("divergence", _divergence, "less", 0.01), {"max_iter": 50},
+        peers={"scipy": _sne_by_scipy},
         variants=({"sigma": 2.0},), settings={"perplexity": 10.0, "max_iter": 20},
     ),
 )  # fmt: skip

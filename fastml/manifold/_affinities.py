@@ -12,6 +12,20 @@ from fastml._validation import check_array, kernel_view
 from fastml.kernels.manifold.affinities import gaussian_affinities
 from fastml.kernels.numeric.csr import Csr
 
+MOST_BITS = 50
+"""Binary exponent of distances beyond which their squares are near the ends of float32."""
+
+
+def single_squares(distances: NDArray) -> tuple[NDArray, NDArray]:
+    """Squares as float32, and by what the distances of each row were multiplied for them to fit.
+
+    That is 1 unless they would overflow or vanish, else a power of two: affinities do not change.
+    """
+    _, exponents = np.frexp(distances.max(axis=1, keepdims=True, initial=0.0))
+    factors = np.ldexp(1.0, np.where(np.abs(exponents) > MOST_BITS, -exponents, 0))
+    distances = distances * factors
+    return np.square(distances, out=distances).astype(np.float32), factors[:, 0]
+
 
 def conditional(squares: NDArray, perplexity: float, n_jobs=None) -> tuple[NDArray, NDArray]:
     """p_j|i from squared distances to the neighbours of each row, and β_i."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastml._sklearn import Interval, StrOptions, num_samples, validate_params
+from fastml._threads import single_threaded_blas
 from fastml._validation import check_array
 from fastml.metrics import pairwise_distances
 from fastml.neighbors import VALID_METRICS, NearestNeighbors
@@ -193,18 +194,20 @@ def procrustes(X, Y, *, scaling=False, translation=True):
     >>> bool(procrustes(X, turned).residual < 1e-12)
     True
     """
-    X, Y = (check_array(value, dtype=np.float64) for value in (X, Y))
+    X, Y = (check_array(value, dtype=np.float64, order="C") for value in (X, Y))
     if X.shape != Y.shape:
         raise ValueError(f"X and Y must have one shape, got {X.shape} and {Y.shape}")
     from_here, to_there = np.zeros(X.shape[1]), np.zeros(X.shape[1])
     if translation:
         from_here, to_there = X.mean(axis=0), Y.mean(axis=0)
     A, B = X - from_here, Y - to_there
-    U, values, Vt = np.linalg.svd(A.T @ B)
-    rotation = Vt.T @ U.T
+    with single_threaded_blas():
+        U, values, Vt = np.linalg.svd(A.T @ B)
+        rotation = Vt.T @ U.T
     size = float(np.sum(A * A))
     scale = float(values.sum() / size) if scaling and size > 0 else 1.0
     shift = to_there - scale * rotation @ from_here
-    transformed = scale * X @ rotation.T + shift
+    with single_threaded_blas():
+        transformed = scale * X @ rotation.T + shift
     residual = float(np.linalg.norm(transformed - Y))
     return Procrustes(rotation, scale, shift, residual, transformed, values)

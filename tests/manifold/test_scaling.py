@@ -169,3 +169,8 @@ def test_measures():
 def test_memory_is_said_before_it_is_taken(model):
     with config_context(working_memory=1), pytest.raises(MemoryError, match="500 x 500 pairs"):
         model.fit(rows(500))
+
+
+def test_no_order_without_a_dissimilarity():
+    with pytest.raises(ValueError, match="not 0"):
+        MDS(metric_mds=False, init="random").fit(np.ones((5, 2)))

@@ -12,7 +12,8 @@ from sklearn.manifold import trustworthiness as their_trust
 
 from fastml._engines.rows import csr_rows
 from fastml.manifold import TSNE, perplexity
-from fastml.manifold._repulsion import Pairs, Potential, Tree
+from fastml.manifold._affinities import conditional, single_squares
+from fastml.manifold._repulsion import AllPairs, CellTree, Potential
 from fastml.manifold._tsne import Divergence
 
 
@@ -30,13 +31,13 @@ def joint_matrix(n, seed=0):
 
 @pytest.mark.parametrize("nu", [1.0, 0.5, 2.0])
 @pytest.mark.parametrize("d", [1, 2, 3])
-@pytest.mark.parametrize("way", [Pairs, Tree])
+@pytest.mark.parametrize("way", [AllPairs, CellTree])
 def test_gradient_is_that_of_the_divergence(way, d, nu):
     """scikit-learn's fails this for nu other than 1."""
     n = 15
     P = joint_matrix(n)
     Y = np.random.default_rng(1).normal(size=(n, d)).astype(np.float32).astype(np.float64)
-    repulsion = Pairs(n, nu, 1) if way is Pairs else Tree(n, nu, 1, 0.0)
+    repulsion = AllPairs(n, nu, 1) if way is AllPairs else CellTree(n, nu, 1, 0.0)
     objective = Divergence(csr_rows(csr_array(P.astype(np.float32))), Y.copy(), nu, repulsion, 1)
     found = objective.gradient()
     assert_allclose(objective.value(), divergence(P, Y, nu), rtol=1e-6)
@@ -57,7 +58,7 @@ def test_the_grid_is_close_to_all_pairs(d, spread, nu):
     Y = spread * np.random.default_rng(0).normal(size=(n, d))
     low, high = Y.min(axis=0), Y.max(axis=0)
     exact, grid = np.empty((n, d)), np.empty((n, d))
-    total = Pairs(n, nu, 1)(Y, low, high, exact)
+    total = AllPairs(n, nu, 1)(Y, low, high, exact)
     assert_allclose(Potential(n, nu, 1)(Y, low, high, grid), total, rtol=0.003)
     assert np.linalg.norm(grid - exact) < 0.06 * np.linalg.norm(exact)
 
@@ -185,3 +186,15 @@ def test_memory_is_said_before_it_is_taken():
 
     with sklearn.config_context(working_memory=1), pytest.raises(MemoryError, match="400 x 400"):
         TSNE(method="exact").fit(blobs(400))
+
+
+@pytest.mark.parametrize("factor", [1e-100, 1e-20, 1e20, 1e100])
+def test_affinities_do_not_depend_on_the_unit(factor):
+    """Squares of such distances do not fit float32."""
+    distances = np.random.default_rng(0).random((20, 12)) + 0.1
+    expected, _ = conditional(distances**2, 5.0)
+    squares, scale = single_squares(distances * factor)
+    found, _ = conditional(squares, 5.0)
+    assert_allclose(found, expected, atol=1e-4)
+    assert_allclose(scale * factor, 1.0, atol=1.0)
+    assert_array_equal(single_squares(distances)[1], 1.0)
