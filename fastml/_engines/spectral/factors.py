@@ -154,12 +154,15 @@ def leading(
 
 
 def _finished(A: CentredRows, vectors: NDArray, exact: bool) -> Factors:
-    """The best singular vectors in the span of some of the smaller side: one more product."""
+    """The best singular vectors in the span of some of the smaller side: one or two products."""
     n, d = A.shape
     if d <= n:
         singular, right = _of_tall(A.product(vectors))
         return Factors(singular, flipped(right @ vectors.T), exact)
     left, R = np.linalg.qr(A.transposed(vectors))  # A'U = left R: rows of V are in its span
+    if not exact:  # the best in that span, along which rows are not correlated
+        singular, right = _of_tall(A.product(left))
+        return Factors(singular, flipped(right @ left.T), exact)
     u, singular, _ = _svd(R)
     return Factors(singular, flipped((left @ u).T), exact)
 
