@@ -378,6 +378,8 @@ class LogisticRegressionCV(LogisticBase):
         return [(int(a), int(c)) for c, a in found]
 
     def _set_choice(self, best, choices: _Choices, legacy: bool) -> None:
+        self.C_: float | NDArray
+        self.l1_ratio_: float | NDArray
         C = float(np.mean([choices.Cs[c] for _, c in best]))
         if self.refit:
             ratio = choices.ratios[best[0][0]]

@@ -109,7 +109,7 @@ class LogisticBase(CallbackSupport, LinearClassifier):
             )
 
     def _set_weights(self, weights, dtype) -> None:
-        vars(self).update(_fitted(weights, dtype))
+        self.coef_, self.intercept_ = _fitted(weights, dtype).values()
 
     def predict_proba(self, X):
         """Probabilities of the classes.
