@@ -467,7 +467,8 @@ class MDS(BaseEstimator):
         if init is None and kind == "classical_mds":
             if np.isnan(distances).any():
                 raise ValueError("init='classical_mds' needs all distances; some are NaN")
-            init = ClassicalMDS(self.n_components, metric="precomputed").fit_transform(distances)
+            scaling = ClassicalMDS(self.n_components, metric="precomputed", n_jobs=self.n_jobs)
+            init = scaling.fit_transform(distances)
         self.embedding_, self.stress_, self.n_iter_ = smacof(
             distances,
             metric=metric_mds,
