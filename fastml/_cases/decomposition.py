@@ -8,7 +8,6 @@ import numpy as np
 
 from fastml._cases._case import BOTH, SKLEARN, Case, Data, Peers, Quality, sizes
 from fastml._cases._panels import axes_of_cloud
-from fastml._cases._panels import axes_of_cloud
 
 SKLEARNEX: Peers = {"sklearn": {}, "sklearnex": {}}
 

@@ -130,7 +130,8 @@ def lbfgs_with(function, w: NDArray, tol: float, max_iter: int, report=None) -> 
     near to the inverse Hessian at the w that ``at`` was called for first.
     """
     value, gradient = function.at(w)
-    near, pairs = None, []
+    near = None
+    pairs: list = []
     size = float(np.abs(gradient).max(initial=0.0))
     for n_iter in range(max_iter):
         if report is not None and report(n_iter, value, size, w):

@@ -116,7 +116,7 @@ def fit_missing(X, k: int, weights, *, ddof: int, tol: float, max_iter: int, ran
         # \|new new' − W W'\| from products of k × k
         overlap = np.linalg.norm(new.T @ W) ** 2
         squared = size**2 + np.linalg.norm(W.T @ W) ** 2 - 2.0 * overlap
-        moved = float(max(squared, 0.0)) ** 0.5
+        moved = max(float(squared), 0.0) ** 0.5
         quiet = abs(residual / held.sum() - noise) <= tol * scale
         W, mean, noise = new, mean + shift, max(residual / held.sum(), floor)
         converged = bool(moved <= tol * size and quiet)

@@ -5,6 +5,8 @@ With few columns the start is the solution for some rows.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -88,7 +90,7 @@ def dense_factor(objective) -> Factor:
 
 
 def newton(
-    objective: SmoothObjective, w: NDArray, tol: float, max_iter: int, factor, report,
+    objective: Any, w: NDArray, tol: float, max_iter: int, factor, report,
     factor_of=dense_factor, last_fall=np.inf,
 ) -> tuple[Minimum, Factor | None]:  # fmt: skip
     """Steps −H⁻¹ g with a line search, until no entry of g is above ``tol``.

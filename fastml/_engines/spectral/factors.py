@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -169,7 +169,7 @@ def _finished(A: CentredRows, vectors: NDArray, exact: bool) -> Factors:
 
 def _of_tall(P: NDArray):
     """Singular values and right vectors of a tall matrix of few columns."""
-    R = np.linalg.qr(P, mode="r") if len(P) > P.shape[1] else P
+    R: Any = np.linalg.qr(P, mode="r") if len(P) > P.shape[1] else P
     _, singular, right = _svd(R)
     return singular, right
 

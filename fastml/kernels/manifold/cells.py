@@ -1,6 +1,6 @@
 """Repulsion of t-SNE by Barnes and Hut: far cells of a tree count as points.
 
-Points are sorted by the interleaved bits of their coordinates; a cell is a run of them. TreeCells are
+Points are sorted by the interleaved bits of their coordinates; a cell is a run of them. They are
 numbered so that a cell's first child follows it and ``skip`` leads past all its children.
 """
 

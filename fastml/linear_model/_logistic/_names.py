@@ -46,9 +46,8 @@ def penalty_and_strength(model) -> tuple[str | None, float, float]:
                 FutureWarning,
                 stacklevel=4,
             )
-        penalty = {0: "l2", None: "l2", 1: "l1"}.get(l1_ratio, "elasticnet")
-        if np.isinf(model.C):
-            penalty = None
+        named = {0: "l2", None: "l2", 1: "l1"}.get(l1_ratio, "elasticnet")
+        penalty = None if np.isinf(model.C) else named
     else:
         penalty = model.penalty
         warnings.warn(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -65,7 +67,7 @@ def chosen_models(columns, names, n_features: int) -> list[str]:
         found = ["auto"] * n_features
         places = {name: j for j, name in enumerate(names)} if names is not None else {}
         for key, model in columns.items():
-            j = places.get(key, key)
+            j: Any = places.get(key, key)
             if isinstance(j, bool) or not hasattr(j, "__index__") or not -n_features <= j < (
                 n_features
             ):  # fmt: skip
