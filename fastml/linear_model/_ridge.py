@@ -307,7 +307,7 @@ default='auto'
     >>> ridge_regression(np.array([[-1.0], [0.0], [1.0]]), [-1.0, 0.0, 1.0], alpha=2.0)
     array([0.5])
     """
-    if return_intercept and solver == "auto" and sp.issparse(X):
+    if return_intercept and solver == "auto":
         solver = "sag"
     if return_intercept and solver != "sag":
         raise ValueError(

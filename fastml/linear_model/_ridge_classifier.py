@@ -356,6 +356,7 @@ class TargetRidgeCV(RidgeCV):
 
     def _scores(self, predictions, y, scorer, score_params):
         judge = ClassScores(self.classes)
+        judge.multilabel = np.ndim(self.labels) == 2
         single = predictions.shape[1] == 1
         rows = [predictions[:, 0, a] if single else predictions[:, :, a]
                 for a in range(predictions.shape[2])]  # fmt: skip
@@ -375,6 +376,8 @@ class TargetRidgeCV(RidgeCV):
 class ClassScores(ClassifierMixin, BaseEstimator):
     """A classifier whose rows are its scores already: what scorers are handed."""
 
+    multilabel = False
+
     def __init__(self, classes=None):
         self.classes = classes
         self.classes_ = classes
@@ -386,6 +389,8 @@ class ClassScores(ClassifierMixin, BaseEstimator):
         return X
 
     def predict(self, X):
+        if self.multilabel:
+            return (X.reshape(len(X), -1) > 0.0).astype(np.int64)
         if X.ndim == 1:
             return self.classes_[(X > 0.0).astype(np.intp)]
         return self.classes_[X.argmax(axis=1)]
