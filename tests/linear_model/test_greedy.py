@@ -218,6 +218,14 @@ def test_ridge_as_a_function(targets):
     np.testing.assert_allclose(coef, exact.coef_)
     np.testing.assert_allclose(intercept, exact.intercept_)
     with pytest.raises(ValueError, match="only 'sag' solver"):
-        ours.ridge_regression(X, y, 2.0, return_intercept=True)
+        ours.ridge_regression(X, y, 2.0, return_intercept=True, solver="svd")
     with pytest.raises(ValueError, match="only 'lbfgs' solver"):
         ours.ridge_regression(X, y, 2.0, positive=True, solver="svd")
+
+
+@pytest.mark.parametrize("X", [np.ones((2, 2)), np.array([[1.0, 1.0, 2.0], [1.0, 1.0, -1.0]])])
+def test_one_of_equal_columns_goes_on(X):
+    _, _, path = ours.lars_path(X, np.array([3.0, 1.0]))
+    best = np.linalg.lstsq(X, np.array([3.0, 1.0]), rcond=None)[0]
+    np.testing.assert_allclose(X @ path[:, -1], X @ best, atol=1e-12)
+    np.testing.assert_array_equal(np.isclose(path[:2, -1], 0.0), [False, True])

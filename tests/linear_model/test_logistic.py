@@ -366,3 +366,11 @@ def test_serial_and_limited_threads_agree():
     with fastml.thread_limit(1):
         assert_array_equal(LogisticRegression().fit(X, y).coef_, free.coef_)
     assert objective(free, X, y) <= objective(sk.LogisticRegression().fit(X, y), X, y) * (1 + 1e-6)
+
+
+def test_a_start_that_is_not_finite_is_refused():
+    X, y = np.arange(12.0).reshape(6, 2), np.array([0, 1, 0, 1, 1, 0])
+    model = LogisticRegression(warm_start=True).fit(X, y)
+    model.coef_[:] = np.nan
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        model.fit(X, y)

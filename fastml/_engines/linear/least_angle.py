@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 
 from fastml._engines.linear.design import CentredDesign
 
+PARALLEL = 16.0 * np.finfo(float).eps
+"""Pulls of columns that fall as fast as the chosen ones', but for rounding, never meet them."""
+
 DEPENDENT = 1e-7
 """Pivot of Cholesky's factor below which a column depends on the chosen ones."""
 
@@ -145,6 +148,7 @@ def least_angles(
                 alphas.pop()
                 if not columns.active:
                     break
+                dropped = not free.any()  # the chosen go on alone
                 continue
             signs.append(1.0 if positive else float(np.sign(pull[best]) or 1.0))
         elif not columns.active:
@@ -162,9 +166,9 @@ def least_angles(
         if let_go:
             gone = np.isin(rest, let_go)
             above, below = rest[~gone | (pull[rest] < 0.0)], rest[~gone | (pull[rest] > 0.0)]
-        step = min(step, _caught_up(largest - pull[above], scale - fall[above]))
+        step = min(step, _caught_up(largest - pull[above], scale - fall[above], scale))
         if not positive:
-            step = min(step, _caught_up(largest + pull[below], scale + fall[below]))
+            step = min(step, _caught_up(largest + pull[below], scale + fall[below], scale))
         active = np.array(columns.active)
         dropped, leaving = False, np.empty(0, dtype=np.intp)
         if lasso:
@@ -189,9 +193,9 @@ def least_angles(
     return Angles(np.array(alphas), np.array(path).T, list(columns.active), len(path) - 1)
 
 
-def _caught_up(distance: NDArray, approach: NDArray) -> float:
+def _caught_up(distance: NDArray, approach: NDArray, scale: float) -> float:
     """The first step at which a column pulls as hard as the chosen ones; 0 for one that does."""
-    nearing = approach > 0.0
+    nearing = approach > PARALLEL * scale
     if not nearing.any():
         return np.inf
     return float((np.maximum(distance[nearing], 0.0) / approach[nearing]).min())

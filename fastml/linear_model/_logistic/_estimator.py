@@ -317,6 +317,11 @@ class LogisticRegression(LogisticBase):
                 f"{(n_lines, n_features)}: set warm_start=False for other data"
             )
         intercept = np.broadcast_to(np.ravel(self.intercept_), n_lines)
+        if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+            raise ValueError(
+                "Floating-point under-/overflow: warm_start begins with coef_ and intercept_, which "
+                "hold NaN or infinity"
+            )
         return np.column_stack([coef, intercept if self.fit_intercept else 0.0 * intercept])
 
 
