@@ -319,7 +319,7 @@ class LogisticRegression(LogisticBase):
         intercept = np.broadcast_to(np.ravel(self.intercept_), n_lines)
         if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
             raise ValueError(
-                "Floating-point under-/overflow: coef_ and intercept_, with which warm_start begins, "
+                "Floating-point under-/overflow: coef_ or intercept_, where warm_start begins, "
                 "hold NaN or infinity"
             )
         return np.column_stack([coef, intercept if self.fit_intercept else 0.0 * intercept])
