@@ -35,7 +35,6 @@ __all__ = [
     "L2Penalty",
     "NoPenalty",
     "NonNegative",
-    "Penalty",
 ]
 
 ON_THE_EDGE = 1e-9

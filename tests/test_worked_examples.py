@@ -606,7 +606,7 @@ def scalings_of_five_notes(inputs, parameters, Ridge, Lasso, ElasticNet):
     }
 
 
-SURROGATES = ("Hinge", "SquaredHinge", "Logistic", "Exponential", "Perceptron")
+SURROGATES = ("Hinge", "SquaredHinge", "Logistic", "Exponential", "PerceptronLoss")
 
 
 @example("derived-margin-losses", *(f"losses.{name}" for name in SURROGATES))

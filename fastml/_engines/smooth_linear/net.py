@@ -125,7 +125,10 @@ def _matrix_model(net: NetObjective, w, gradient, violations, tol) -> NDArray:
     m = net.n_penalised * net.shape[1]
     slopes, K = gradient[:m].copy(), H[:m, :m]
     if m < len(w):
-        eliminated = np.linalg.solve(H[m:, m:], np.c_[H[m:, :m], gradient[m:]])
+        try:
+            eliminated = np.linalg.solve(H[m:, m:], np.c_[H[m:, :m], gradient[m:]])
+        except np.linalg.LinAlgError:  # curvature lost to rounding: no step
+            return target
         K = K - H[:m, m:] @ eliminated[:, :-1]
         slopes -= H[:m, m:] @ eliminated[:, -1]
     inner = target[:m].copy()
