@@ -1,7 +1,7 @@
 """The README's map "What is there"; `python tests/readme_map.py` writes it.
 
-Names come from the public ``__all__``; the rooms of kernels are those that the file of a name
-reaches by imports within its package and its engines.
+Names are all those of the public ``__all__``, losses and penalties included; the rooms of kernels
+are those that the file of a name reaches by imports within its package and its engines.
 """
 
 from pathlib import Path
@@ -31,8 +31,7 @@ def rows() -> list[tuple[str, str, str]]:
     """(names, where, rooms): one per folder; single files of a package share one by their rooms."""
     names: dict[tuple[str, frozenset], list[str]] = {}
     folders: dict[str, frozenset] = {}
-    public = {**specimens.estimators(), **specimens.other_classes(), **specimens.functions()}
-    for path, value in public.items():
+    for path, value in specimens.public_objects_once().items():
         package, *_, name = path.split(".")
         home = value.__module__.split(".")
         rooms = rooms_of(value.__module__)

@@ -49,6 +49,10 @@ def _once(kind) -> dict[str, object]:
     return dict(sorted(kept.items()))
 
 
+def public_objects_once() -> dict[str, object]:
+    return _once(lambda value: True)
+
+
 def estimators() -> dict[str, type]:
     return _once(lambda value: inspect.isclass(value) and issubclass(value, BaseEstimator))
 

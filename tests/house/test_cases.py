@@ -54,6 +54,8 @@ def test_cases_load_nothing_but_numpy():
 def test_the_readme_shows_the_map():
     shown = readme_map.section(readme_map.README.read_text())
     assert shown == readme_map.table(), "run `python tests/readme_map.py`"
+    for module in fastml._SUBMODULES:
+        assert f"| `fastml/{module}" in shown, f"{module} has no row"
 
 
 def test_the_map_knows_what_a_module_reaches():
