@@ -335,6 +335,8 @@ RANKED = {"y_true": INDICATORS, "y_score": rows(60, 5)}
 @functools.cache
 def function_settings() -> dict[str, dict]:
     """What single functions need instead."""
+    from fastml.optimize import Steps
+
     return {
         "orthogonal_mp_gram": {"n_nonzero_coefs": 2},  # a tenth of four columns is none
         "auc": {"x": np.arange(60.0), "y": rows(60)[:, 0]},
@@ -365,6 +367,7 @@ def function_settings() -> dict[str, dict]:
         "density_contours": {"X": rows(60, 2)},
         "haversine_distances": {"X": rows(60, 2) / 8, "Y": rows(60, 2, seed=1) / 8},
         "linkage": {"y": rows(45, 1)[:, 0]},  # distances of ten points, condensed
+        "stochastic_gradient": {"stop": Steps(3)},
         "sort_graph_by_row_values": {"warn_when_not_sorted": False},
     }
 

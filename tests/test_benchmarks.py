@@ -151,7 +151,7 @@ def test_asv_accepts_the_suite():
 
 def test_the_first_call_of_a_family_is_measured(tmp_path):
     folder = _jit._cache_root()
-    took, cpu, compiled = bench_start.first_call("density", str(folder or tmp_path))
+    took, cpu, compiled, _, _ = bench_start.first_call("density", str(folder or tmp_path))
     assert min(took, cpu) > 0
     assert compiled >= 0
     assert bench_start.first_call("no_such_family", str(tmp_path)) is None
@@ -161,3 +161,35 @@ def test_the_first_call_of_a_family_is_measured(tmp_path):
     (tmp_path / "below").mkdir()
     (tmp_path / "below" / "a.fml").write_bytes(b"x" * 2000)
     assert bench_start.megabytes(tmp_path) == 0.002
+
+
+def test_prebuilt_kernels_are_measured_from_a_folder_of_their_own(tmp_path):
+    shelf, cache = str(tmp_path / "shelf"), str(tmp_path / "cache")
+    level = ("--levels", bench_start.LEVEL, "--only", "metrics.adjusted_mutual_info_score")
+    seconds, cpu, compiled = bench_start.command(cache, "prebuild", *level, shelf=shelf)
+    assert compiled == 0, "in the process of the command itself"
+    assert min(seconds, cpu) > 0
+    assert bench_start.megabytes(shelf) > 0
+    assert bench_start.megabytes(cache) == 0
+
+
+def test_slowdown_is_of_the_best_times(monkeypatch):
+    answers = iter(
+        [{"a": 2.0, "b": 9.0}, {"a": 3.0, "b": 4.0}, {"a": 4.0, "b": 1.0}, {"a": 8.0, "b": 8.0}]
+    )
+    folders = []
+
+    def run(program, cache, shelf):
+        folders.append(shelf)
+        return next(answers)
+
+    monkeypatch.setattr(bench_start, "run", run)
+    assert bench_start.slowdown("density", "native", "shelf") == {"a": 1.5, "b": 4.0}
+    assert folders == [None, "shelf"] * 2
+    assert bench_start.geometric_mean([2.0, 8.0]) == pytest.approx(4.0)
+
+
+def test_what_takes_minutes_is_not_chosen_by_ci():
+    for cls in (bench_start.Prebuilt, bench_start.WarmUp, bench_start.Demo):
+        assert methods(cls)
+        assert not any(name.startswith("time") for name in dir(cls))

@@ -14,7 +14,7 @@ import specimens
 from assertions import assert_bit_equal
 from sklearn.base import clone
 from sklearn.utils._param_validation import InvalidParameterError
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import fastml
 from fastml import _jit, _threads
@@ -128,14 +128,25 @@ def for_checks(cls):
     return cls(**{**settings, **OF_FEW_ROWS.get(cls.__name__, {})})
 
 
+def every_check():
+    """As `parametrize_with_checks`, which makes a text of the whole estimator for every check."""
+    for cls in ESTIMATORS.values():
+        checks = estimator_checks_generator(
+            for_checks(cls),
+            expected_failed_checks=EXPECTED_FAILED_CHECKS.get(cls.__name__, {}),
+            mark="xfail",
+            xfail_strict=True,
+        )
+        for found in checks:
+            marked = hasattr(found, "values")
+            estimator, check = found.values if marked else found
+            given = ",".join(f"{name}={value}" for name, value in check.keywords.items())
+            name = f"{cls.__name__}-{check.func.__name__}" + (f"({given})" if given else "")
+            yield pytest.param(estimator, check, id=name, marks=found.marks if marked else ())
+
+
 @pytest.mark.filterwarnings("ignore")  # the checks provoke warnings and look at errors only
-@parametrize_with_checks(
-    [for_checks(cls) for cls in ESTIMATORS.values()],
-    expected_failed_checks=lambda estimator: EXPECTED_FAILED_CHECKS.get(
-        type(estimator).__name__, {}
-    ),
-    xfail_strict=True,
-)
+@pytest.mark.parametrize(("estimator", "check"), list(every_check()))
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -408,13 +419,25 @@ def test_input_is_left_alone(cls, parameters):
     np.testing.assert_array_equal(X, kept)
 
 
+def matrices_of(given):
+    return [name for name in ("X", "Y") if isinstance(given.get(name), np.ndarray)]
+
+
+OF_ARRAYS = {
+    path: function
+    for path, function in NUMERIC.items()
+    if {"X", "Y"} & inspect.signature(function).parameters.keys()
+}
+
+
 # A fitted model among the arguments learned from an array without names, as scikit-learn says too.
 @pytest.mark.filterwarnings("ignore:X has feature names, but:UserWarning")
-@every_function
+@pytest.mark.parametrize(("path", "function"), OF_ARRAYS.items(), ids=list(OF_ARRAYS))
 def test_function_takes_any_container(path, function, tmp_path):
     given = specimens.call_arguments(path, function)
     expected = specimens.plain(function(**given))
-    matrices = [name for name in ("X", "Y") if isinstance(given.get(name), np.ndarray)]
+    matrices = matrices_of(given)
+    assert matrices
     for kind, contain in CONTAINERS.items():
         other = {**given, **{name: contain(given[name], tmp_path) for name in matrices}}
         assert_bit_equal(specimens.plain(function(**other)), expected, kind)

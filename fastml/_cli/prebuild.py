@@ -7,6 +7,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from fastml._cases._case import FAMILIES
 from fastml._cli import CommandError
 from fastml._cli.progress import Progress
 from fastml._cli.table import seconds
@@ -52,16 +53,19 @@ def _chosen(names: str) -> list[str]:
 
 
 def _compile(level: Level, only: str | None, cache: str) -> None:
-    """Warm up for ``level``, in as many processes as there are cores."""
+    """Warm up for ``level``, and for the demo, in as many processes as there are cores."""
     from fastml._threads import effective_n_threads
-    from fastml._warmup import in_processes, steps
+    from fastml._warmup import demo_steps, in_processes, steps
 
     environment = {**level.environment, "FASTML_CACHE_DIR": cache, "FASTML_NO_PREBUILT": "1"}
     progress = Progress()
     try:
         wanted = None if only is None else [name.strip() for name in only.split(",")]
         n_processes = effective_n_threads(None)
-        in_processes(steps(wanted), n_processes, progress, folder=None, environment=environment)
+        chosen = steps(wanted)
+        shown = [None] if wanted is None else [name for name in wanted if name in FAMILIES]
+        chosen += [step for family in shown for step in demo_steps(family)]
+        in_processes(chosen, n_processes, progress, folder=None, environment=environment)
     except (RuntimeError, ValueError) as error:
         raise CommandError(f"{level.name}: {error}") from error
     finally:
