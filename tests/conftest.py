@@ -10,8 +10,9 @@ from pathlib import Path
 
 os.environ.setdefault("FASTML_QUIET", "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
-if "PYTEST_XDIST_WORKER" in os.environ:  # workers share the cores: threads that wait must sleep
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+if "PYTEST_XDIST_WORKER" in os.environ:  # workers share the cores
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # threads that wait must sleep
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads never do
 
 import numpy as np
 import pytest

@@ -107,9 +107,13 @@ def test_chunks_depend_on_the_size_only():
     assert chunk_rows(10, 1e9, at_least=8) == 8
 
 
+TWO_THREADS = dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), 2)
+
+
 def test_overlapping_blas_holds_restore_the_limit():
     """In a process of its own: the limit is global, and what other tests load sets it too."""
-    run_python("""
+    run_python(
+        """
     import threading
     from fastml import _threads
     from fastml._threads import single_threaded_blas
@@ -118,6 +122,7 @@ def test_overlapping_blas_holds_restore_the_limit():
         return {lib["num_threads"] for lib in _threads._blas_controller().info()}
 
     before = blas_threads()
+    assert 1 not in before, "nothing to hold"
     entered, leave = threading.Event(), threading.Event()
 
     def hold():
@@ -134,12 +139,15 @@ def test_overlapping_blas_holds_restore_the_limit():
         thread.join()  # the first user leaves before the second
         assert blas_threads() == {1}
     assert blas_threads() == before
-    """)
+    """,
+        **TWO_THREADS,
+    )
 
 
 def test_blas_is_held_by_any_thread_in_turn():
     """From 3.8 on, threadpoolctl ignores what a second thread asks for."""
-    run_python("""
+    run_python(
+        """
     import threading
     from fastml import _threads
 
@@ -147,6 +155,7 @@ def test_blas_is_held_by_any_thread_in_turn():
         return {lib["num_threads"] for lib in _threads._blas_controller().info()}
 
     before, found = blas_threads(), []
+    assert 1 not in before, "nothing to hold"
 
     def hold():
         with _threads.single_threaded_blas():
@@ -159,7 +168,9 @@ def test_blas_is_held_by_any_thread_in_turn():
         thread.join()
     assert found == [{1}] * 3, found
     assert blas_threads() == before
-    """)
+    """,
+        **TWO_THREADS,
+    )
 
 
 def test_interruptible_gives_results_and_errors():
