@@ -268,6 +268,8 @@ class _Pool:
         root = str(Path(__file__).parents[1])
         program = f"import sys; sys.path.insert(0, {root!r}); import fastml._warmup as w; w.work()"
         quiet = {**environment, "FASTML_QUIET": "1", "OMP_WAIT_POLICY": "passive"}
+        if n_processes > 1:  # BLAS's threads spin while they wait: other processes need the cores
+            quiet["OPENBLAS_NUM_THREADS"] = "1"
         try:
             for _ in range(n_processes):
                 self.workers.append(

@@ -474,7 +474,14 @@ def test_demo_has_one_case_of_every_family():
 
 
 @pytest.fixture
-def small_demo(monkeypatch):
+def one_family_ahead(monkeypatch):
+    """Processes compile ahead for one family; CI runs the whole demo as a step of its own."""
+    demo_steps = _warmup.demo_steps
+    monkeypatch.setattr(_warmup, "demo_steps", lambda family=None: demo_steps("neighbors"))
+
+
+@pytest.fixture
+def small_demo(monkeypatch, one_family_ahead):
     """The demo on tiny data."""
     small = [
         dataclasses.replace(case, sizes={**case.sizes, "quick": case.sizes["tiny"]})
@@ -507,7 +514,9 @@ def test_demo_trains_scores_and_draws(small_demo, tmp_path, capsys):
     assert output.read_bytes().startswith(PNG)
 
 
-def test_demo_without_matplotlib_says_how_to_get_it(toy_bench, tmp_path, capsys, monkeypatch):
+def test_demo_without_matplotlib_says_how_to_get_it(
+    toy_bench, one_family_ahead, tmp_path, capsys, monkeypatch
+):
     case = toy_case([], sklearn=lambda data: lambda: 6)
     drawn = dataclasses.replace(case, draw=lambda axes, thing: None)
     monkeypatch.setattr(demo, "cases", lambda family=None: [drawn])

@@ -70,7 +70,9 @@ def files_of(family: str, names: list[str], folder: Path) -> list[str]:
 def environment() -> dict[str, str]:
     path = os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH")]))
     ours = {"PYTHONPATH": path, "FASTML_QUIET": "1", "MPLBACKEND": "Agg"}
-    return {**os.environ, **ours, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    # Several of these processes share the cores, and BLAS's threads spin while they wait.
+    shared = {"OPENBLAS_NUM_THREADS": "1", **os.environ}
+    return {**shared, **ours, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 
 def run_files(files: list[str], scratch: Path, leave_out: dict[str, list[str]], args) -> dict:
