@@ -17,13 +17,19 @@ MIN_ROUNDS = 2
 
 
 def compare(
-    case: Case, *, size: str, peers: Collection[str] | None, rounds: int, budget: float
+    case: Case,
+    *,
+    size: str,
+    peers: Collection[str] | None,
+    rounds: int,
+    budget: float,
+    least: int = MIN_ROUNDS,
 ) -> dict[str, Any]:
     """One row of the report: per library the first call, the best and the median of the rounds.
 
     Every library is called once untimed (compiles, fills caches), then once per round, in an order
-    that turns around each time. After ``budget`` seconds no further round starts. A peer is
-    ``comparable`` if the faster of the two is as good as the slower.
+    that turns around each time. After ``budget`` seconds no further round starts, but for
+    the first ``least``. A peer is ``comparable`` if the faster of the two is as good as the slower.
     """
     data = case.build(size)
     calls: dict[str, Callable[[], Any]] = {}
@@ -39,7 +45,7 @@ def compare(
                 break
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        results = _time(calls, rounds, budget)
+        results = _time(calls, rounds, budget, least)
         for result in results.values():
             result["quality"] = float(case.quality.judge(data, result.pop("answer")))
     for library, result in results.items():
@@ -57,7 +63,9 @@ def compare(
     }
 
 
-def _time(calls: dict[str, Callable[[], Any]], rounds: int, budget: float) -> dict[str, dict]:
+def _time(
+    calls: dict[str, Callable[[], Any]], rounds: int, budget: float, least: int
+) -> dict[str, dict]:
     end = time.perf_counter() + budget
     results: dict[str, dict[str, Any]] = {}
     for library, call in calls.items():
@@ -65,7 +73,7 @@ def _time(calls: dict[str, Callable[[], Any]], rounds: int, budget: float) -> di
         results[library] = {"first": first, "answer": answer}
     times: dict[str, list[float]] = {library: [] for library in calls}
     for turn in range(rounds):
-        if turn >= MIN_ROUNDS and time.perf_counter() > end:
+        if turn >= least and time.perf_counter() > end:
             break
         for library in list(calls)[:: -1 if turn % 2 else 1]:
             times[library].append(_once(calls[library])[0])

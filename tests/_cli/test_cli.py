@@ -315,6 +315,8 @@ def test_compare_warms_up_then_interleaves_and_turns_the_order():
 def test_compare_stops_after_its_budget():
     row = timing.compare(toy_case([]), size="quick", peers=None, rounds=50, budget=0)
     assert row["results"]["peer"]["rounds"] == timing.MIN_ROUNDS
+    row = timing.compare(toy_case([]), size="quick", peers=None, rounds=50, budget=0, least=1)
+    assert row["results"]["peer"]["rounds"] == 1
 
 
 def test_compare_names_missing_peers_and_leaves_out_the_others():
