@@ -419,24 +419,21 @@ def test_input_is_left_alone(cls, parameters):
     np.testing.assert_array_equal(X, kept)
 
 
-def matrices_of(given):
-    return [name for name in ("X", "Y") if isinstance(given.get(name), np.ndarray)]
+def takes_rows(function):
+    parameters = inspect.signature(function).parameters
+    return "Y" in parameters or ("X" in parameters and parameters["X"].default is inspect._empty)
 
 
-OF_ARRAYS = {
-    path: function
-    for path, function in NUMERIC.items()
-    if {"X", "Y"} & inspect.signature(function).parameters.keys()
-}
+OF_ROWS = {path: function for path, function in NUMERIC.items() if takes_rows(function)}
 
 
 # A fitted model among the arguments learned from an array without names, as scikit-learn says too.
 @pytest.mark.filterwarnings("ignore:X has feature names, but:UserWarning")
-@pytest.mark.parametrize(("path", "function"), OF_ARRAYS.items(), ids=list(OF_ARRAYS))
+@pytest.mark.parametrize(("path", "function"), OF_ROWS.items(), ids=list(OF_ROWS))
 def test_function_takes_any_container(path, function, tmp_path):
     given = specimens.call_arguments(path, function)
     expected = specimens.plain(function(**given))
-    matrices = matrices_of(given)
+    matrices = [name for name in ("X", "Y") if isinstance(given.get(name), np.ndarray)]
     assert matrices
     for kind, contain in CONTAINERS.items():
         other = {**given, **{name: contain(given[name], tmp_path) for name in matrices}}
