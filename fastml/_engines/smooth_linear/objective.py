@@ -59,6 +59,11 @@ class SmoothObjective:
         """Columns, the intercept's among them."""
         return self.n_free
 
+    @property
+    def shift_is_free(self) -> bool:
+        """There is one intercept: none can be moved for another."""
+        return False
+
     def probabilities(self) -> NDArray:
         """(rows, 1), of the second class at the w that `value` was last called for."""
         slopes = self.slopes
