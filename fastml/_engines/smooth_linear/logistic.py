@@ -9,11 +9,16 @@ from numpy.typing import NDArray
 
 from fastml._engines.smooth_linear.design import SmoothDesign
 from fastml._engines.smooth_linear.firth import minimise_firth
-from fastml._engines.smooth_linear.minimum import Minimum
+from fastml._engines.smooth_linear.minimum import Factor, Minimum
 from fastml._engines.smooth_linear.net import minimise_net
 from fastml._engines.smooth_linear.objective import SmoothObjective
 from fastml._engines.smooth_linear.softmax import SoftmaxObjective, minimise_softmax
-from fastml._engines.smooth_linear.solvers import MOST_COLUMNS, sampled_newton, truncated_newton
+from fastml._engines.smooth_linear.solvers import (
+    MOST_COLUMNS,
+    newton,
+    sampled_newton,
+    truncated_newton,
+)
 from fastml._threads import single_threaded_blas
 from fastml.kernels.losses.definitions import BINOMIAL
 
@@ -99,7 +104,12 @@ class LogisticProblem:
         if objective.n_free > MOST_COLUMNS:
             return truncated_newton(objective, w, tol, max_iter, report), "newton-cg"
         with single_threaded_blas():
-            return sampled_newton(objective, w, tol, max_iter, report), "newton-cholesky"
+            if objective.last_gram is not None:  # of another penalty, whose minimum is the start
+                factor = Factor(objective.with_penalty(objective.last_gram))
+                found = newton(objective, w, tol, max_iter, factor, report)[0]
+            else:
+                found = sampled_newton(objective, w, tol, max_iter, report)
+            return found, "newton-cholesky"
 
     def separates(self, weights: NDArray) -> bool:
         """Whether these weights put every row that has a weight on the right side."""
