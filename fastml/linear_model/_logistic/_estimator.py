@@ -10,14 +10,18 @@ from scipy.special import expit, log_expit, log_softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
 from sklearn.utils.extmath import softmax
-from sklearn.utils.validation import check_is_fitted
 
 from fastml._docs import documented
 from fastml._engines.labels import classes_and_codes
 from fastml._engines.smooth_linear.logistic import LogisticFit, LogisticProblem
 from fastml._progress import CallbackSupport, fit_steps
 from fastml._sklearn import Hidden, Interval, StrOptions, fit_context
-from fastml._validation import FLOATS, check_weights, validate_data
+from fastml._validation import (
+    FLOATS,
+    check_is_fitted,
+    check_weights,
+    validate_data,
+)
 from fastml.linear_model._linear_classifier import LinearClassifier
 from fastml.linear_model._logistic._docs import LOGISTIC_ENTRIES
 from fastml.linear_model._logistic._names import (
