@@ -227,6 +227,14 @@ def line():
     return Ridge().fit(rows(60), np.arange(60) % 3)
 
 
+@functools.cache
+def log_odds():
+    """A fitted logistic regression for functions that take one."""
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression().fit(rows(60), np.arange(60) % 3)
+
+
 def to_one(start):
     from fastml.optimize import gradient_descent
 
@@ -363,6 +371,7 @@ def function_settings() -> dict[str, dict]:
         "delong_test": {"y_true": np.arange(60) % 2},
         "mcnemar_test": {"first": np.arange(60) % 2, "second": np.arange(60) % 3},
         "bootstrap_metric": {"n_resamples": 30},
+        "odds_ratios": {"model": log_odds(), "X": rows(60), "y": np.arange(60) % 3},
         "prune_by_cv": {"estimator": decision_tree()},
         "density_contours": {"X": rows(60, 2)},
         "haversine_distances": {"X": rows(60, 2) / 8, "Y": rows(60, 2, seed=1) / 8},

@@ -919,6 +919,133 @@ def discriminants(inputs, parameters, Linear, Quadratic):
     }
 
 
+@example(
+    "002-parameter-counts",
+    "discriminant_analysis.LinearDiscriminantAnalysis",
+    "discriminant_analysis.QuadraticDiscriminantAnalysis",
+    "linear_model.LinearRegression",
+)
+def numbers_learned(inputs, parameters, Linear, Quadratic, LinearRegression):
+    """Entries of means and of triangles of covariances; weights and the constant."""
+    counts = {"GDA": [], "LDA": [], "LSR": []}
+    rng = np.random.default_rng(0)
+    for d in inputs["d"]:
+        X, y = rng.normal(size=(60, d)), np.arange(60) % parameters["classes"]
+        quadratic = Quadratic(store_covariance=True).fit(X, y)
+        linear = Linear(store_covariance=True).fit(X, y)
+        triangle = np.triu_indices(d)
+        of_classes = sum(len(np.asarray(C)[triangle]) for C in quadratic.covariance_)
+        counts["GDA"].append(of_classes + quadratic.means_.size)
+        counts["LDA"].append(len(linear.covariance_[triangle]) + linear.means_.size)
+        model = LinearRegression().fit(X, y)
+        counts["LSR"].append(model.coef_.size + np.size(model.intercept_))
+    return counts
+
+
+# ---------------------------------------------------------------------------- logistic regression
+
+MUST_BE_COVERED |= {
+    "000-hyperplane-distance",
+    "002-parameter-counts",
+    "003-arctan-squash",
+    "003-likelihood-signs",
+    "003-odds-ratio",
+    "derived-conditional-gaussian",
+    "derived-softmax",
+}
+
+
+def logistic_with(LogisticRegression, coef, intercept, classes):
+    """A fitted model, with these weights instead of its own."""
+    coef = np.atleast_2d(np.array(coef, dtype=float))
+    X = np.resize(np.eye(max(coef.shape)), (len(classes), coef.shape[1]))
+    model = LogisticRegression().fit(X, classes)
+    model.coef_, model.intercept_ = coef, np.array(intercept, dtype=float)
+    return model
+
+
+@example("003-odds-ratio", "linear_model.LogisticRegression", "linear_model.odds_ratios")
+def one_unit_more(inputs, parameters, LogisticRegression, odds_ratios):
+    """A table whose odds are 0.25 and 0.27: 20 of 100, and 27 of 127."""
+    X = np.repeat([[0.0], [1.0]], [100, 127], axis=0)
+    y = np.r_[np.arange(100) < 20, np.arange(127) < 27]
+    model = LogisticRegression(C=np.inf, tol=1e-12, keep_summary=True).fit(X, y)
+    p = model.predict_proba([[0.0], [1.0]])
+    odds = p[:, 1] / p[:, 0]
+    return {
+        "theta": model.coef_[0, 0],
+        "increase_percent": 100.0 * (odds_ratios(model).ratio[0] - 1.0),
+        "odds_from_p_0_2": odds[0],
+        "odds_after": odds[1],
+        "p_after": p[1, 1],
+    }
+
+
+@example("derived-softmax", "linear_model.LogisticRegression", "losses.Multinomial")
+def shifted_scores(inputs, parameters, LogisticRegression, Multinomial):
+    model = logistic_with(LogisticRegression, np.zeros((3, 1)), inputs["logits"], [0, 1, 2])
+    softmax = model.predict_proba([[0.0]])[0]
+    loss = [Multinomial().value(np.array([k]), np.array([inputs["logits"]])) for k in range(3)]
+    model.intercept_ = model.intercept_ - model.intercept_[-1]
+    return {
+        "softmax": softmax,
+        "shifted_by_minus_last": model.predict_proba([[0.0]])[0],
+        "log_odds_vs_last": model.decision_function([[0.0]])[0],
+        "cross_entropy_if_true_class_is": np.ravel(loss),
+    }
+
+
+@example("003-likelihood-signs", "linear_model.LogisticRegression")
+def likelihood_of_labels(inputs, parameters, LogisticRegression):
+    model = logistic_with(LogisticRegression, [[1.0]], [0.0], [-1, 1])
+    p = model.predict_proba(np.reshape(inputs["signal"], (-1, 1)).astype(float))
+    right = (np.array(inputs["y"])[:, None] == model.classes_).argmax(axis=1)
+    found = p[np.arange(len(p)), right], p[np.arange(len(p)), 1 - right]
+    assert np.ptp(found[0]) < 1e-12
+    assert np.ptp(found[1]) < 1e-12
+    return {"concordant": found[0][0], "discordant": found[1][0]}
+
+
+@example("003-arctan-squash", "linear_model.LogisticRegression")
+def squashed(inputs, parameters, LogisticRegression):
+    model = logistic_with(LogisticRegression, [[1.0]], [0.0], [0, 1])
+    return {"logistic": model.predict_proba(np.reshape(inputs["x"], (-1, 1)).astype(float))[:, 1]}
+
+
+@example(
+    "000-hyperplane-distance",
+    "linear_model.LogisticRegression",
+    "svm.signed_distances",
+    "svm.geometric_margins",
+    "svm.margins",
+)
+def distance_from_a_line(inputs, parameters, LogisticRegression, distances, geometric, margins):
+    model = logistic_with(LogisticRegression, [inputs["w"]], [inputs["w0"]], [-1, 1])
+    X = np.array([inputs["x"]] * 2, dtype=float)
+    return {
+        "distance": distances(model, X)[0],
+        "margins": geometric(model, X, parameters["y"]),
+        "functional_margins": margins(model, X, parameters["y"]).margin,
+    }
+
+
+@example("derived-conditional-gaussian", "linear_model.LinearRegression")
+def line_of_a_normal_pair(inputs, parameters, LinearRegression):
+    """Four points that have the moments exactly."""
+    (mx, my), sx, sy, rho = inputs["mu"], inputs["sigma_x"], inputs["sigma_y"], inputs["rho"]
+    u, v = np.array([1.0, 1.0, -1.0, -1.0]), np.array([1.0, -1.0, 1.0, -1.0])
+    x, y = mx + sx * u, my + sy * (rho * u + np.sqrt(1.0 - rho**2) * v)
+    model = LinearRegression(keep_summary=True).fit(x[:, None], y)
+    found = model.summary()
+    return {
+        "Sigma": np.cov(x, y, ddof=0),
+        "slope": model.coef_[0],
+        "intercept": model.intercept_,
+        "mean_at_x": model.predict([[float(inputs["x"])]])[0],
+        "conditional_variance": found.dispersion * found.df_residual / found.n_samples,
+    }
+
+
 # ---------------------------------------------------------------------------- tests of models
 
 

@@ -80,7 +80,8 @@ LOGISTIC = (
         "logistic-softmax", "linear_model.LogisticRegression",
         "LogisticRegression, {k} classes, {n:,} × {d}",
         several_classes, sizes(n=(300, 10_000, 100_000), d=(5, 50, 100), k=(3, 10, 10)), _solved(),
-        peers=SKLEARN, dtypes=BOTH, variants=({"l1_ratio": 0.5, "solver": "saga"},),
+        peers=SKLEARN, dtypes=BOTH, variants=({"l1_ratio": 0.5, "solver": "saga"},
+                                              {"reference_class": 1}, {"firth": True}),
     ),
     Case(
         "logistic-csr", "linear_model.LogisticRegression",

@@ -127,6 +127,14 @@ def _celer(alpha):
     return prepare
 
 
+def _skglm(alpha):
+    def prepare(data):
+        Lasso = find("skglm.Lasso")
+        return lambda: Lasso(alpha=alpha, tol=1e-7).fit(data.X, data.y)
+
+    return prepare
+
+
 def _objective(name, judge, tolerance=1e-6):
     return Quality(name, judge, "less", tolerance)
 
@@ -168,7 +176,7 @@ SQUARED = (
         "lasso-wide", "linear_model.Lasso", "Lasso, {n:,} × {d:,}",
         columns, sizes(n=(60, 500, 2_000), d=(100, 2_000, 20_000)),
         _objective("objective", _net_objective(1.0)), {"alpha": 0.1, **TIGHT},
-        peers={**SKLEARN, "celer": _celer(0.1)},
+        peers={**SKLEARN, "celer": _celer(0.1), "skglm": _skglm(0.1)},
         dtypes=BOTH,
         variants=({"alpha": 0.1}, {"alpha": 0.1, "positive": True},
                   {"alpha": 0.1, "selection": "random", "random_state": 0}, {"constraint": 0.5}),

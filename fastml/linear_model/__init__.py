@@ -75,7 +75,9 @@ from fastml.linear_model._sgd._passive_aggressive import (
 from fastml.linear_model._sgd._perceptron import Perceptron
 from fastml.linear_model._sgd._regression import SGDRegressor
 from fastml.linear_model._summary._checks import AssumptionCheck
+from fastml.linear_model._summary._odds import OddsRatios, odds_ratios
 from fastml.linear_model._summary._result import LinearSummary, Prediction, RowInfluence
+from fastml.linear_model._summary._softmax import SoftmaxSummary
 from fastml.linear_model._summary._summary import summary
 
 __all__ = [
@@ -103,6 +105,7 @@ __all__ = [
     "MultiTaskElasticNetCV",
     "MultiTaskLasso",
     "MultiTaskLassoCV",
+    "OddsRatios",
     "OrthogonalMatchingPursuit",
     "OrthogonalMatchingPursuitCV",
     "PassiveAggressiveClassifier",
@@ -121,11 +124,13 @@ __all__ = [
     "SGDOneClassSVM",
     "SGDRegressor",
     "SeparationWarning",
+    "SoftmaxSummary",
     "TweedieRegressor",
     "enet_path",
     "lars_path",
     "lars_path_gram",
     "lasso_path",
+    "odds_ratios",
     "orthogonal_mp",
     "orthogonal_mp_gram",
     "penalty_path",

@@ -7,9 +7,14 @@ from numbers import Real
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
-from fastml._validation import FLOATS, check_array, check_weights, validate_data
+from fastml._validation import (
+    FLOATS,
+    check_array,
+    check_is_fitted,
+    check_weights,
+    validate_data,
+)
 from fastml.linear_model._summarised import Summarised
 
 MANY_VALUES = 1 << 20

@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
-from fastml._validation import check_fitted, validate_data
+from fastml._validation import (
+    check_fitted,
+    check_is_fitted,
+    validate_data,
+)
 from fastml.linear_model._base import settled
 
 

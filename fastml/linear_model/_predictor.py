@@ -7,9 +7,13 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted
 
-from fastml._validation import FLOATS, check_fitted, validate_data
+from fastml._validation import (
+    FLOATS,
+    check_fitted,
+    check_is_fitted,
+    validate_data,
+)
 
 
 def linear_predictor(model, X):

@@ -7,7 +7,8 @@ from abc import ABCMeta, abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+
+from fastml._validation import check_is_fitted
 
 
 class NaiveBayesBase(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):

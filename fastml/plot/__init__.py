@@ -22,6 +22,7 @@ from fastml.plot._densities import density_contours, density_curve
 from fastml.plot._linear import class_ellipses, coefficient_path, sigmoid
 from fastml.plot._losses import losses
 from fastml.plot._machines import svm_boundary, svr_tube
+from fastml.plot._odds import odds_ratios
 from fastml.plot._residuals import residuals
 from fastml.plot._traces import trace
 from fastml.plot._trees import importance_bars, oob_curve, plot_tree
@@ -55,6 +56,7 @@ __all__ = [
     "f_score_levels",
     "importance_bars",
     "losses",
+    "odds_ratios",
     "oob_curve",
     "plot_tree",
     "reconstruction_error",

@@ -183,9 +183,10 @@ def test_the_intercept_is_never_shrunk():
         assert_allclose(model.coef_, 0.0, atol=1e-4)
 
 
-def test_folds_are_scored_by_the_softmax():
+@pytest.mark.parametrize("k", [2, 3])
+def test_folds_are_scored_by_the_softmax(k):
     """scikit-learn 8720: multinomial models were scored as one-versus-rest ones."""
-    X, y, _ = blurred()
+    X, y, _ = blurred(k=k)
     model = LogisticRegressionCV(
         Cs=[0.5], cv=2, l1_ratios=(0,), scoring="neg_log_loss", use_legacy_attributes=False
     ).fit(X, y)
@@ -195,6 +196,24 @@ def test_folds_are_scored_by_the_softmax():
         part = LogisticRegression(C=0.5).fit(X[train], y[train])
         expected = -log_loss(y[test], part.predict_proba(X[test]))
         assert_allclose(model.scores_[f, 0, 0], expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("scoring", ["neg_log_loss", "accuracy"])
+def test_scores_by_name_are_those_of_scikit_learns_scorer(k, scoring):
+    from sklearn.metrics import get_scorer
+
+    X, y, weights = blurred(k=k)
+    folds = [(np.arange(150), np.arange(150, 300)), (np.arange(150, 300), np.arange(150))]
+    options = {"Cs": [1e-3, 1e6], "cv": folds, "l1_ratios": (0,), "use_legacy_attributes": False}
+    own = LogisticRegressionCV(scoring=scoring, **options).fit(60 * X, y, sample_weight=weights)
+    scorer = get_scorer(scoring)
+    judged = LogisticRegression().fit(X, y)
+    for f, (_, test) in enumerate(folds):
+        for c in range(2):
+            judged._set_weights(own.coefs_paths_[f, 0, c], np.float64)
+            expected = scorer(judged, 60 * X[test], y[test], sample_weight=weights[test])
+            assert_allclose(own.scores_[f, 0, c], expected, rtol=1e-12)
 
 
 def test_probabilities_of_very_negative_scores():

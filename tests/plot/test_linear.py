@@ -8,9 +8,10 @@ from fastml.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
 )
-from fastml.linear_model import SGDClassifier
+from fastml.linear_model import LogisticRegression, SGDClassifier, odds_ratios
 from fastml.naive_bayes import GaussianNB
 from fastml.plot import class_ellipses, coefficient_path, decision_regions, sigmoid
+from fastml.plot import odds_ratios as forest
 
 pytest.importorskip("matplotlib")
 
@@ -97,3 +98,27 @@ def test_ellipses_need_two_columns_and_a_covariance(points):
         class_ellipses(QuadraticDiscriminantAnalysis().fit(np.c_[X, X[:, 0] ** 2], y))
     with pytest.raises(ValueError, match="store_covariance"):
         class_ellipses(LinearDiscriminantAnalysis().fit(X, y))
+
+
+def test_forest_of_odds_ratios(points, ax):
+    X, y = points
+    found = odds_ratios(LogisticRegression().fit(X, y), X, y, feature_names=["a", "b"])
+    forest(found, ax=ax)
+    container = ax.containers[0]
+    assert_allclose(container.lines[0].get_xdata(), found.ratio)
+    ends = np.array([segment[:, 0] for segment in container.lines[2][0].get_segments()])
+    assert_allclose(ends, np.stack([found.lower, found.upper], axis=1))
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["a", "b"]
+    assert ax.get_xscale() == "log"
+
+
+def test_forest_of_several_classes_with_an_endless_interval(points, ax):
+    X, y = points
+    three = y + (X[:, 0] > 3.0)
+    found = odds_ratios(LogisticRegression().fit(X, three), X, three)
+    found.upper[0], found.lower[0] = np.inf, 0.0
+    forest(found, ax=ax)
+    ax.figure.canvas.draw()
+    assert len(ax.containers) == 2
+    assert len(ax.get_yticklabels()) == 2
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["1", "2"]

@@ -8,11 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastml._engines.smooth_linear.design import SmoothDesign
-from fastml._engines.smooth_linear.minimum import Minimum
+from fastml._engines.smooth_linear.firth import minimise_firth
+from fastml._engines.smooth_linear.minimum import Factor, Minimum
 from fastml._engines.smooth_linear.net import minimise_net
 from fastml._engines.smooth_linear.objective import SmoothObjective
 from fastml._engines.smooth_linear.softmax import SoftmaxObjective, minimise_softmax
-from fastml._engines.smooth_linear.solvers import MOST_COLUMNS, sampled_newton, truncated_newton
+from fastml._engines.smooth_linear.solvers import (
+    MOST_COLUMNS,
+    newton,
+    sampled_newton,
+    truncated_newton,
+)
 from fastml._threads import single_threaded_blas
 from fastml.kernels.losses.definitions import BINOMIAL
 
@@ -32,10 +38,12 @@ class LogisticProblem:
     """Σ weight_i ℓ_i + l1 \\|W\\|₁ + ½ l2 \\|W\\|²; intercepts are free.
 
     ℓ is the logistic loss of two classes or the multinomial one of several; ``codes`` are the
-    classes of the rows.
+    classes of the rows, and ``reference`` is one of several whose weights are 0.
     """
 
-    def __init__(self, X, codes, n_classes: int, weights, fit_intercept: bool, n_jobs=None):
+    def __init__(
+        self, X, codes, n_classes: int, weights, fit_intercept: bool, n_jobs=None, reference=None
+    ):
         design = SmoothDesign(X, n_jobs)
         self.n_features = X.shape[1]
         self.objective: SmoothObjective | SoftmaxObjective
@@ -43,13 +51,15 @@ class LogisticProblem:
             y = codes.astype(np.float64)
             self.objective = SmoothObjective(design, BINOMIAL, 0.0, y, weights, 0.0, fit_intercept)
         else:
-            self.objective = SoftmaxObjective(design, codes, n_classes, weights, 0.0, fit_intercept)
+            self.objective = SoftmaxObjective(
+                design, codes, n_classes, weights, 0.0, fit_intercept, reference
+            )
 
     def solve(self, l1: float, l2: float, start, tol, max_iter, report=None) -> LogisticFit:
         """The minimum, from ``start`` (as `LogisticFit` has it) or from 0."""
         objective = self.objective
         objective.set_penalty(l2 / objective.total)
-        w = np.zeros(objective.n_free) if start is None else start.T[: objective.n_lines].ravel()
+        w = np.zeros(objective.n_free) if start is None else self._point(start)
         wanted = tol if objective.design.size > FEW_VALUES else tol * CLOSER
         if l1 > 0.0:
             share = l1 / objective.total
@@ -59,12 +69,33 @@ class LogisticProblem:
         found = found._replace(converged=found.converged or found.gradient <= tol)
         return LogisticFit(self.weights_of(found.w), found, solver)
 
+    def solve_firth(self, start, tol, max_iter, report=None) -> LogisticFit:
+        """The minimum with Firth's penalty and no other; several classes need a ``reference``."""
+        objective = self.objective
+        objective.set_penalty(0.0)
+        w = np.zeros(objective.n_free) if start is None else self._point(start)
+        found = minimise_firth(objective, w, tol * CLOSER, max_iter, report=report)
+        found = found._replace(converged=found.converged or found.gradient <= tol)
+        return LogisticFit(self.weights_of(found.w), found, "fisher-scoring")
+
     def weights_of(self, w: NDArray) -> NDArray:
         """A point of the solvers as `LogisticFit` has it."""
-        shape = self.objective.n_lines, self.objective.n_classes
-        weights = np.zeros((shape[1], self.n_features + 1))
-        weights[:, : shape[0]] = w.reshape(shape).T
+        objective = self.objective
+        lines = w.reshape(objective.n_lines, objective.n_classes).T
+        if not isinstance(objective, SoftmaxObjective):
+            weights = np.zeros((1, self.n_features + 1))
+            weights[:, : objective.n_lines] = lines
+            return weights
+        weights = np.zeros((objective.n_all, self.n_features + 1))
+        weights[objective.free, : objective.n_lines] = lines
         return weights
+
+    def _point(self, weights: NDArray) -> NDArray:
+        """The other way."""
+        objective = self.objective
+        if isinstance(objective, SoftmaxObjective) and objective.reference is not None:
+            weights = (weights - weights[objective.reference])[objective.free]
+        return weights.T[: objective.n_lines].ravel()
 
     def _smooth_minimum(self, w, tol, max_iter, report) -> tuple[Minimum, str]:
         objective = self.objective
@@ -73,7 +104,12 @@ class LogisticProblem:
         if objective.n_free > MOST_COLUMNS:
             return truncated_newton(objective, w, tol, max_iter, report), "newton-cg"
         with single_threaded_blas():
-            return sampled_newton(objective, w, tol, max_iter, report), "newton-cholesky"
+            if objective.last_gram is not None:  # of another penalty, whose minimum is the start
+                factor = Factor(objective.with_penalty(objective.last_gram))
+                found = newton(objective, w, tol, max_iter, factor, report)[0]
+            else:
+                found = sampled_newton(objective, w, tol, max_iter, report)
+            return found, "newton-cholesky"
 
     def separates(self, weights: NDArray) -> bool:
         """Whether these weights put every row that has a weight on the right side."""

@@ -66,7 +66,7 @@ def minimise_net(
                 w = start.w if np.isfinite(start.w).all() else w
         model = _matrix_model if few else _column_model
         found = _descend(net, w, tol, max_iter, model, report)
-    if smooth.n_classes > 1 and smooth.fit_intercept:  # whose sum changes no probability
+    if smooth.shift_is_free:
         intercepts = slice(-smooth.n_classes, None)
         found.w[intercepts] += first[intercepts].mean() - found.w[intercepts].mean()
     return found, "newton-descent"

@@ -41,6 +41,7 @@ class SmoothObjective:
         self.slopes, self.curvatures = np.empty(design.n_rows), np.empty(design.n_rows)
         self.sums = np.empty(max(1, -(-design.n_rows // ROWS)))
         self.still = np.zeros(design.n_rows)
+        self.last_gram: NDArray | None = None
 
     def set_penalty(self, alpha: float) -> None:
         """Another factor of the penalty."""
@@ -58,6 +59,11 @@ class SmoothObjective:
     def n_lines(self) -> int:
         """Columns, the intercept's among them."""
         return self.n_free
+
+    @property
+    def shift_is_free(self) -> bool:
+        """There is one intercept: none can be moved for another."""
+        return False
 
     def probabilities(self) -> NDArray:
         """(rows, 1), of the second class at the w that `value` was last called for."""
@@ -105,7 +111,13 @@ class SmoothObjective:
 
     def hessian(self, *, determined: bool = False) -> NDArray:
         """At the w that `value` was last called for; ``determined`` matters for several classes."""
-        hessian = self.design.gram(self.curvatures)[: self.n_free, : self.n_free] / self.total
+        gram = self.design.gram(self.curvatures)[: self.n_free, : self.n_free] / self.total
+        self.last_gram = gram
+        return self.with_penalty(gram)
+
+    def with_penalty(self, gram: NDArray) -> NDArray:
+        """A Hessian of the mean loss plus that of the penalty as it is now."""
+        hessian = gram.copy()
         hessian.flat[:: self.n_free + 1] += self.penalty
         return hessian
 

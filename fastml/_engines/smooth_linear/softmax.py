@@ -29,12 +29,17 @@ class SoftmaxObjective:
     """Σ weight_i ℓ(y_i, W' (x_i, 1)) / Σ weight_i + ½ alpha \\|W\\|²; intercepts are free.
 
     Weights are a vector: those of all classes for the first column, the second, …, the intercepts.
+    With a ``reference`` the weights of that class are 0, and there are only those of the others.
     It has the methods that `newton` asks for; raw predictions are not kept, since one pass over the
     rows gives value and gradient: in their place stand the weights.
     """
 
-    def __init__(self, design: SmoothDesign, labels, n_classes, weights, alpha, fit_intercept):
-        self.design, self.n_classes = design, int(n_classes)
+    def __init__(
+        self, design: SmoothDesign, labels, n_all, weights, alpha, fit_intercept, reference=None
+    ):
+        self.design, self.n_all, self.reference = design, int(n_all), reference
+        self.free = np.flatnonzero(np.arange(n_all) != (-1 if reference is None else reference))
+        self.n_classes = len(self.free)
         self.labels = kernel_view(labels, dtype=np.intp)
         self.weights = kernel_view(np.empty(0) if weights is None else weights, dtype=np.float64)
         self.total = float(design.n_rows if weights is None else self.weights.sum())
@@ -42,12 +47,12 @@ class SoftmaxObjective:
         self.n_lines = design.n_weights if fit_intercept else design.n_features
         self.n_free = self.n_lines * self.n_classes
         self.set_penalty(alpha)
-        self.P = np.empty((design.n_rows, self.n_classes))
+        self.P = np.empty((design.n_rows, self.n_all))
         self._slopes = np.empty(self.n_free)
-        n_weights = design.n_weights * self.n_classes
-        self.work = (2.0 * design.size + EXPONENTIAL * design.n_rows) * self.n_classes
+        n_weights = design.n_weights * self.n_all
+        self.work = (2.0 * design.size + EXPONENTIAL * design.n_rows) * self.n_all
         rows = chunk_rows(design.n_rows, self.work / max(design.n_rows, 1), at_least=64)
-        most = max(1, min(MOST_CHUNKS, design.size * self.n_classes // (16 * n_weights)))
+        most = max(1, min(MOST_CHUNKS, design.size * self.n_all // (16 * n_weights)))
         self.by_columns = design.is_wide
         self.rows_per_chunk = rows if design.is_wide else max(rows, -(-design.n_rows // most))
 
@@ -66,17 +71,23 @@ class SoftmaxObjective:
         if weights is not None and not weights.any():
             return None
         return SoftmaxObjective(
-            design, self.labels[chosen], self.n_classes, weights, self.alpha, self.fit_intercept
-        )
+            design, self.labels[chosen], self.n_all, weights, self.alpha, self.fit_intercept,
+            self.reference,
+        )  # fmt: skip
+
+    @property
+    def shift_is_free(self) -> bool:
+        """Whether the same more for the intercepts of all classes changes no probability."""
+        return self.fit_intercept and self.reference is None
 
     def raw(self, w: NDArray) -> NDArray:
         return w
 
     def value(self, w: NDArray, z=None, direction=None, step=0.0) -> float:
         """The objective at ``w``; keeps the gradient and the probabilities there."""
-        shape = self.design.n_weights, self.n_classes
+        shape = self.design.n_weights, self.n_all
         W = np.zeros(shape)
-        W[: self.n_lines] = w.reshape(self.n_lines, -1)
+        W[: self.n_lines, self.free] = w.reshape(self.n_lines, -1)
         n_chunks = -(-self.design.n_rows // self.rows_per_chunk)
         losses = np.empty(n_chunks)
         slopes = np.empty((n_chunks, 0, 0) if self.by_columns else (n_chunks, *shape))
@@ -94,10 +105,10 @@ class SoftmaxObjective:
             )  # fmt: skip
             u = self.weights if len(self.weights) else 1.0
             found[-1] = (self.P * np.reshape(u, (-1, 1))).sum(axis=0)
-            found[-1] -= np.bincount(self.labels, self.weights_or_none(), self.n_classes)
+            found[-1] -= np.bincount(self.labels, self.weights_or_none(), self.n_all)
         else:
             found = slopes.sum(axis=0)
-        self._slopes = found[: self.n_lines].ravel()
+        self._slopes = self._of_free(found[: self.n_lines]).ravel()
         return float(losses.sum()) / self.total + 0.5 * float((self.penalty * w) @ w)
 
     def weights_or_none(self):
@@ -111,15 +122,19 @@ class SoftmaxObjective:
         value = self.value(w)
         return value, self.gradient(w)
 
+    def _of_free(self, by_class: NDArray) -> NDArray:
+        """The columns of the classes that have weights."""
+        return by_class if self.reference is None else by_class[:, self.free]
+
     def probabilities(self) -> NDArray:
-        """(rows, classes) at the w that `value` was last called for."""
-        return self.P
+        """(rows, classes with weights) at the w that `value` was last called for."""
+        return self._of_free(self.P)
 
     def row_slopes(self) -> NDArray:
-        """(rows, classes), the derivatives of the losses there."""
+        """(rows, classes with weights), the derivatives of the losses there."""
         V = self.P.copy()
         V[np.arange(len(V)), self.labels] -= 1.0
-        return V * self.weights[:, None] if len(self.weights) else V
+        return self._of_free(V * self.weights[:, None] if len(self.weights) else V)
 
     def hessian(self, *, determined: bool = False) -> NDArray:
         """At the w that `value` was last called for.
@@ -128,17 +143,19 @@ class SoftmaxObjective:
         the intercept and without a penalty, it is given a curvature: steps have no part there. With
         ``determined`` that is the intercept only.
         """
-        K, m = self.n_classes, self.n_lines
+        K, m, P = self.n_classes, self.n_lines, self.probabilities()
         H = np.empty((self.n_free, self.n_free))
         for a in range(K):
             for b in range(a + 1):
-                p = self.P[:, a] * ((1.0 - self.P[:, a]) if a == b else self.P[:, b])
+                p = P[:, a] * ((1.0 - P[:, a]) if a == b else P[:, b])
                 if len(self.weights):
                     p *= self.weights
                 G = self.design.gram(p)[:m, :m] / self.total
                 H[a::K, b::K] = G if a == b else -G
                 H[b::K, a::K] = H[a::K, b::K]
         H.flat[:: self.n_free + 1] += self.penalty
+        if self.reference is not None:
+            return H
         for j in range(m - 1 if determined and self.fit_intercept else 0, m):
             if self.penalty[j * K] == 0.0 and (self.fit_intercept or not determined):
                 H[j * K : j * K + K, j * K : j * K + K] += max(H[j * K, j * K], 1e-12) / K
@@ -150,9 +167,10 @@ class Kronecker:
 
     def __init__(self, objective: SoftmaxObjective):
         u = objective.weights_or_none()
-        mean = np.average(objective.P, axis=0, weights=u)
-        weighted = objective.P if u is None else objective.P * u[:, None]
-        C = np.diag(mean) - objective.P.T @ weighted / objective.total
+        P = objective.probabilities()
+        mean = np.average(P, axis=0, weights=u)
+        weighted = P if u is None else P * u[:, None]
+        C = np.diag(mean) - P.T @ weighted / objective.total
         G = objective.design.gram(np.ones(objective.design.n_rows) if u is None else u)
         m = objective.n_lines
         G = G[:m, :m] / objective.total
@@ -160,8 +178,11 @@ class Kronecker:
         self.shape = m, objective.n_classes
         penalty = np.diag(objective.penalty.reshape(self.shape)[:, 0])
         least = 1e-10 * max(float(values[-1]), 1e-300)
-        # The first value belongs to equal changes of all classes.
-        self.factors = [None, *(Factor(max(v, least) * G + penalty) for v in values[1:])]
+        # Without a reference the first value belongs to equal changes of all classes.
+        alike = objective.reference is None
+        self.factors = [None] * alike + [
+            Factor(max(v, least) * G + penalty) for v in values[int(alike) :]
+        ]
         first = objective.penalty.reshape(self.shape)[:, 0]
         self.first = np.divide(1.0, first, out=np.zeros(m), where=first > 0.0)
 
@@ -176,7 +197,8 @@ class ClassDiagonal:
     """The diagonal of the same."""
 
     def __init__(self, objective: SoftmaxObjective):
-        curved = (objective.P * (1.0 - objective.P)).mean(axis=0)
+        P = objective.probabilities()
+        curved = (P * (1.0 - P)).mean(axis=0)
         squares = objective.design.column_squares()[: objective.n_lines] / objective.total
         self.inverse = 1.0 / np.maximum(np.outer(squares, curved).ravel() + objective.penalty, 1e-6)
 

@@ -15,7 +15,7 @@ from fastml.kernels.losses.definitions import (
     by_code,
     gamma,
     huber,
-    logistic,
+    logistic_of,
     poisson,
     squared,
 )
@@ -45,7 +45,9 @@ def _loss_rows(code, parameter, y, raw, values, slopes, curvatures):
             values[i], slopes[i], curvatures[i] = gamma(y[i], raw[i])
     elif code == BINOMIAL:
         for i in range(n):
-            values[i], slopes[i], curvatures[i] = logistic(y[i], raw[i])
+            values[i] = exp64(-abs(raw[i]))
+        for i in range(n):
+            values[i], slopes[i], curvatures[i] = logistic_of(y[i], raw[i], values[i])
     else:
         for i in range(n):
             values[i], slopes[i], h = by_code(code, parameter, y[i], raw[i])

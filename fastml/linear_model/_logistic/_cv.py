@@ -6,11 +6,13 @@ import inspect
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from itertools import chain
 from numbers import Integral, Number
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_expit, log_softmax
 from sklearn.utils import metadata_routing
 
 from fastml._docs import documented
@@ -340,10 +342,12 @@ class LogisticRegressionCV(LogisticBase):
         scores, n_iter = np.empty(shape), np.empty(shape, dtype=np.int32)
         size = 20.0 * (X.nnz if hasattr(X, "nnz") else X.size) * len(choices.Cs)
         n_threads = min(effective_n_threads(self.n_jobs, size), len(folds))
-        inside = self.n_jobs if n_threads == 1 else 1
+        # Folds that are left when all threads have had as many share the threads.
+        alone = len(folds) - len(folds) % n_threads if n_threads > 1 else 0
 
         def run(f):
             train, _ = folds[f]
+            inside = 1 if f < alone else self.n_jobs
             problem = LogisticProblem(
                 X[train], codes[train], n_classes, None if weights is None else weights[train],
                 self.fit_intercept, inside,
@@ -361,7 +365,8 @@ class LogisticRegressionCV(LogisticBase):
 
         late = []
         with ThreadPoolExecutor(n_threads) if n_threads > 1 else nullcontext() as pool:
-            for of_fold in (map if pool is None else pool.map)(run, range(len(folds))):
+            at_once = () if pool is None else pool.map(run, range(alone))
+            for of_fold in chain(at_once, map(run, range(alone, len(folds)))):
                 late += of_fold
                 steps.begin("fold").end()  # all folds are needed: none is the last
         for fit in late[:1]:
@@ -490,15 +495,11 @@ class _Judge:
         shape = paths.shape[:2]
         if self.scorer is None:
             weights = None if self.weights is None else self.weights[test]
-            raw = X @ paths[..., :-1].reshape(-1, X.shape[1]).T
-            raw = raw.reshape(len(y), *paths.shape[:3]) + paths[..., -1]
-            if paths.shape[2] == 1:
-                predicted = (raw[..., 0] > 0.0).astype(np.intp)
-            else:
-                predicted = raw.argmax(axis=-1)
-            right = model.classes_[predicted] == y[:, None, None]
-            return np.average(right, axis=0, weights=weights)
+            return np.average(self._right(X, y, paths), axis=0, weights=weights)
         params = check_method_params(self.rows, self.params or {}, indices=test)
+        own = self._own()
+        if own is not None and set(params) <= {"sample_weight"}:
+            return np.average(own(X, y, paths), axis=0, weights=params.get("sample_weight"))
         judged = LogisticRegression(solver=model.solver)
         judged.classes_, judged.n_features_in_ = model.classes_, X.shape[1]
         found = np.empty(shape)
@@ -507,6 +508,37 @@ class _Judge:
                 judged._set_weights(paths[a, c], np.float64)
                 found[a, c] = self.scorer(judged, X, y, **params)
         return found
+
+    def _own(self):
+        """What scores all weights of a fold at once, where scikit-learn's scorer is known."""
+        names = {"accuracy": self._right, "neg_log_loss": self._log_probabilities}
+        scoring = self.model.scoring
+        return names.get(scoring) if isinstance(scoring, str) else None
+
+    def _raw(self, X, paths: NDArray) -> NDArray:
+        """(rows, ratios, Cs, lines)."""
+        raw = X @ paths[..., :-1].reshape(-1, X.shape[1]).T
+        return raw.reshape(X.shape[0], *paths.shape[:3]) + paths[..., -1]
+
+    def _right(self, X, y, paths: NDArray) -> NDArray:
+        """(rows, ratios, Cs), whether the class is predicted."""
+        raw = self._raw(X, paths)
+        if paths.shape[2] == 1:
+            predicted = (raw[..., 0] > 0.0).astype(np.intp)
+        else:
+            predicted = raw.argmax(axis=-1)
+        return self.model.classes_[predicted] == y[:, None, None]
+
+    def _log_probabilities(self, X, y, paths: NDArray) -> NDArray:
+        """(rows, ratios, Cs), of the class, within the bounds of scikit-learn's `log_loss`."""
+        raw = self._raw(X, paths)
+        codes = np.searchsorted(self.model.classes_, y)
+        if paths.shape[2] == 1:
+            found = log_expit(raw[..., 0] * np.where(codes == 1, 1.0, -1.0)[:, None, None])
+        else:
+            found = log_softmax(raw, axis=-1)[np.arange(len(y)), :, :, codes]
+        least = np.finfo(np.float64).eps
+        return np.clip(found, np.log(least), np.log1p(-least))
 
 
 def _with_labels(scorer, classes):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from fastml._docs import COMMON
+from fastml.linear_model._summarised import KEEP_ENTRY
 
 LOGISTIC_ENTRIES = {
     **COMMON,
+    "keep_summary": KEEP_ENTRY,
     "penalty": """
         penalty : {'l1', 'l2', 'elasticnet', None}, default='l2'
             scikit-learn's older spelling, deprecated there: use ``l1_ratio``, and C = ∞ for None.

@@ -10,22 +10,32 @@ from scipy.special import expit, log_expit, log_softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
 from sklearn.utils.extmath import softmax
-from sklearn.utils.validation import check_is_fitted
 
 from fastml._docs import documented
 from fastml._engines.labels import classes_and_codes
 from fastml._engines.smooth_linear.logistic import LogisticFit, LogisticProblem
 from fastml._progress import CallbackSupport, fit_steps
 from fastml._sklearn import Hidden, Interval, StrOptions, fit_context
-from fastml._validation import FLOATS, check_weights, validate_data
+from fastml._validation import (
+    FLOATS,
+    check_is_fitted,
+    check_weights,
+    validate_data,
+)
 from fastml.linear_model._linear_classifier import LinearClassifier
 from fastml.linear_model._logistic._docs import LOGISTIC_ENTRIES
-from fastml.linear_model._logistic._names import MANY_CLASSES, SOLVERS, penalty_and_strength
+from fastml.linear_model._logistic._names import (
+    FIRTH_ALONE,
+    MANY_CLASSES,
+    SOLVERS,
+    penalty_and_strength,
+)
+from fastml.linear_model._summarised import KEEP, Summarised
 
 SEPARABLE = (
     "The classes are separable: weights without a penalty grow without end, and stopped where the "
     "gradient fell below tol. Probabilities are near 0 or 1, standard errors mean nothing. Set a "
-    "finite C, or take columns away"
+    "finite C or firth=True, or take columns away"
 )
 
 
@@ -61,7 +71,7 @@ class SeparationWarning(ConvergenceWarning):
         super().__init__(message)
 
 
-class LogisticBase(CallbackSupport, LinearClassifier):
+class LogisticBase(CallbackSupport, Summarised, LinearClassifier):
     """Input, probabilities and warnings of `LogisticRegression` and `LogisticRegressionCV`."""
 
     def _read(self, X, y, sample_weight, dtype):
@@ -172,6 +182,9 @@ class LogisticRegression(LogisticBase):
     Hessian is C ⊗ X'X; with an l1 penalty, coordinate descent on the quadratic models. X is not
     copied, except by columns for sparse X with many columns and for l1.
 
+    Weights of several classes are determined by the penalty only: the same more for all of them
+    changes no probability. With ``reference_class`` they are the log-odds against that class.
+
     Parameters
     ----------
     {penalty}
@@ -183,6 +196,15 @@ class LogisticRegression(LogisticBase):
     warm_start : bool, default=False
         Whether a further fit begins at the last solution.
     {n_jobs}
+    reference_class : label, default=None
+        One of several classes whose weights are 0, and which the others are compared with: the
+        penalty is that of their weights. Two classes have one anyway, the first.
+    firth : bool, default=False
+        Firth's penalty −½ log det (Σ u x x' ⊗ (diag(p) − p p')) in the place of all others: the
+        weights are finite where classes are separable, and have less bias for few rows. ``C`` and
+        ``l1_ratio`` are not used; weights of several classes are against ``reference_class``, or
+        sum to 0.
+    {keep_summary}
 
     Attributes
     ----------
@@ -190,11 +212,17 @@ class LogisticRegression(LogisticBase):
     {fitted}
     n_iter_ : ndarray of shape (1,)
         Steps on all rows.
-    solver_ : {'newton-cholesky', 'newton-cg', 'lbfgs', 'newton-descent'}
-        What ran; the last is for l1.
+    solver_ : {'newton-cholesky', 'newton-cg', 'lbfgs', 'newton-descent', 'fisher-scoring'}
+        What ran; the fourth is for l1, the last for Firth's penalty.
+
+    See Also
+    --------
+    odds_ratios : What a unit of a column does to the odds, with intervals.
+    summary : Standard errors, tests, deviance, AIC and BIC.
 
     Examples
     --------
+    >>> import numpy as np
     >>> from fastml.linear_model import LogisticRegression
     >>> X = [[0.0], [1.0], [2.0], [3.0]]
     >>> model = LogisticRegression().fit(X, [0, 0, 1, 1])
@@ -202,6 +230,14 @@ class LogisticRegression(LogisticBase):
     array([[0.5, 0.5]])
     >>> model.solver_
     'newton-cholesky'
+
+    Firth's penalty adds half a row to each cell of a table:
+
+    >>> table = LogisticRegression(firth=True, tol=1e-8)
+    >>> table = table.fit([[0], [0], [0], [1], [1]], [0, 0, 1, 1, 1])
+    >>> odds = np.exp(table.decision_function([[0], [1]]))
+    >>> odds.round(4)  # 1.5 / 2.5 and 2.5 / 0.5
+    array([0.6, 5. ])
     """
 
     _parameter_constraints: dict = {
@@ -221,6 +257,9 @@ class LogisticRegression(LogisticBase):
         "verbose": ["verbose"],
         "warm_start": ["boolean"],
         "n_jobs": [None, Integral],
+        "reference_class": "no_validation",
+        "firth": ["boolean"],
+        **KEEP,
     }  # fmt: skip
 
     def __init__(
@@ -240,6 +279,9 @@ class LogisticRegression(LogisticBase):
         verbose=0,
         warm_start=False,
         n_jobs=None,
+        reference_class=None,
+        firth=False,
+        keep_summary=False,
     ):
         self.penalty = penalty
         self.C = C
@@ -255,6 +297,9 @@ class LogisticRegression(LogisticBase):
         self.verbose = verbose
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.reference_class = reference_class
+        self.firth = firth
+        self.keep_summary = keep_summary
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
@@ -274,26 +319,50 @@ class LogisticRegression(LogisticBase):
         self : object
         """
         penalty, C, share = penalty_and_strength(self)
+        if self.firth and ((self.C != 1.0 and np.isfinite(self.C)) or share > 0.0):
+            warnings.warn(FIRTH_ALONE, stacklevel=2)
         X, y, codes, weights = self._read(X, y, sample_weight, FLOATS)
         of_classes = self._class_weights(y, weights)
         if of_classes is not None:
             weights = of_classes[codes] if weights is None else weights * of_classes[codes]
         n_classes = len(self.classes_)
-        problem = LogisticProblem(X, codes, n_classes, weights, self.fit_intercept, self.n_jobs)
+        reference = self._reference()
+        problem = LogisticProblem(
+            X, codes, n_classes, weights, self.fit_intercept, self.n_jobs,
+            n_classes - 1 if self.firth and reference is None else reference,
+        )  # fmt: skip
         start = self._start(1 if n_classes == 2 else n_classes, X.shape[1])
         with fit_steps(self, None, X, y) as steps:
             report = self._reports(steps, problem, X.dtype) if self.verbose or steps.told else None
-            fit = problem.solve(
-                share / C, (1.0 - share) / C, start, self.tol, self.max_iter, report=report
-            )
+            if self.firth:
+                fit = problem.solve_firth(start, self.tol, self.max_iter, report)
+                if reference is None and n_classes > 2:
+                    fit = fit._replace(weights=fit.weights - fit.weights.mean(axis=0))
+            else:
+                fit = problem.solve(
+                    share / C, (1.0 - share) / C, start, self.tol, self.max_iter, report=report
+                )
         self._warn_unless_converged(fit)
-        if penalty is None and problem.separates(fit.weights):
+        if penalty is None and not self.firth and problem.separates(fit.weights):
             warnings.warn(SeparationWarning(), stacklevel=2)
         self.n_iter_ = np.array([fit.found.n_iter], dtype=np.int32)
         self.solver_ = fit.solver
         # As scikit-learn's liblinear, whose weights are always double.
         self._set_weights(fit.weights, np.float64 if self.solver == "liblinear" else X.dtype)
+        self._keep(X, y, sample_weight=weights)
         return self
+
+    def _reference(self) -> int | None:
+        """Number of the class whose weights are to be 0."""
+        if self.reference_class is None:
+            return None
+        places = np.flatnonzero(self.classes_ == self.reference_class)
+        if not len(places):
+            raise ValueError(
+                f"reference_class={self.reference_class!r} is not one of the classes "
+                f"{self.classes_.tolist()}"
+            )
+        return int(places[0])
 
     def _reports(self, steps, problem: LogisticProblem, dtype):
         """What solvers tell of a step: it is printed, callbacks hear of it and may end the fit."""

@@ -17,6 +17,7 @@ MANY_CLASSES = (
     "use another solver or wrap the estimator in a OneVsRestClassifier to keep applying a "
     "one-versus-rest scheme."
 )
+FIRTH_ALONE = "firth=True takes the place of every other penalty: C and l1_ratio are not used"
 
 
 def check_solver(solver: str, penalty: str | None, dual: bool) -> None:

@@ -11,7 +11,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from fastml._docs import documented
 from fastml._engines.labels import classes_and_codes
@@ -22,7 +21,11 @@ from fastml._sklearn import (
     fit_context,
 )
 from fastml._threads import effective_n_threads
-from fastml._validation import check_fitted, validate_data
+from fastml._validation import (
+    check_fitted,
+    check_is_fitted,
+    validate_data,
+)
 from fastml.linear_model._sgd._settings import (
     ENTRIES,
     LOSSES,

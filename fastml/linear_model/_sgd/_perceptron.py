@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
 
 from fastml._docs import documented
 from fastml._engines.stochastic import Stopping, perceptron_batches
 from fastml._sklearn import fit_context
+from fastml._validation import check_is_fitted
 from fastml.linear_model._sgd._classification import StochasticClassifier
 from fastml.linear_model._sgd._settings import ENTRIES, Settings, allowed
 

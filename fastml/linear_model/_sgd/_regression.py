@@ -7,11 +7,14 @@ import scipy.sparse as sp
 from sklearn.base import RegressorMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted
 
 from fastml._docs import documented
 from fastml._sklearn import Hidden, StrOptions, check_sample_weight, fit_context
-from fastml._validation import check_fitted, validate_data
+from fastml._validation import (
+    check_fitted,
+    check_is_fitted,
+    validate_data,
+)
 from fastml.linear_model._sgd._settings import (
     ENTRIES,
     LOSSES,

@@ -10,11 +10,14 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from fastml._engines.stochastic import Descended, Stopping, descend, optimal_start, sgd_rows
 from fastml._sklearn import Interval, StrOptions
-from fastml._validation import FLOATS, validate_data
+from fastml._validation import (
+    FLOATS,
+    check_is_fitted,
+    validate_data,
+)
 from fastml.kernels.linear import stochastic as kernels
 from fastml.kernels.losses import definitions
 

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 from fastml._validation import check_choice
 from fastml.linear_model._summary import _checks
 from fastml.linear_model._summary._design import Design, learn_design, scores, weighted_sums
-from fastml.linear_model._summary._family import FAMILIES, LINKS, Family, family_of
+from fastml.linear_model._summary._family import FAMILIES, LINKS, LOGISTIC, Family, family_of
+from fastml.linear_model._summary._notes import NOT_THE_OPTIMUM, flat_directions, too_far
 from fastml.linear_model._summary._result import LinearSummary
 from fastml.linear_model._summary._rows import checked_rows
 from fastml.linear_model._summary._sandwich import ROBUST, clustered_covariance, robust_covariance
+from fastml.linear_model._summary._softmax import softmax_summary
 
 COVARIANCES = ("classic", *ROBUST, "cluster")
 WEIGHTS = ("variance", "frequency")
-NOT_THE_OPTIMUM = 1e-3
-"""Distance from the maximum of the likelihood, in standard errors, that a note tells of."""
 
 
 def summary(
@@ -37,6 +37,7 @@ def summary(
     confidence=0.95,
     n_lags=10,
     feature_names=None,
+    reference=None,
 ):
     """Standard errors, tests, information criteria and checks of a fitted linear model.
 
@@ -81,10 +82,13 @@ default='auto'
         Of the Ljung-Box test.
     feature_names : sequence of str, default=None
         None: those of the model, or of X, or x0, x1, ...
+    reference : label, default=None
+        The class that several others are compared with; None: the model's ``reference_class``, or
+        the first. Errors are the classic ones then, and there are no offsets.
 
     Returns
     -------
-    summary : LinearSummary
+    summary : LinearSummary or SoftmaxSummary
         ``coef``, ``std_error``, ``statistic``, ``p_value``, ``interval``, ``r2``, ``aic``,
         ``checks``, ... as data; prints as a table; ``predict``, ``influence`` and ``white`` take
         rows.
@@ -111,22 +115,32 @@ default='auto'
     if (groups is None) == (covariance == "cluster"):
         raise ValueError("groups and covariance='cluster' go together")
 
+    if _is_softmax(model):
+        if covariance != "classic" or offset is not None:
+            raise ValueError("the summary of several classes has classic errors and no offset")
+        n_columns = model.coef_.shape[1]
+        names = _names(model, X, feature_names, n_columns)
+        X = checked_rows(X, n_columns)
+        weights = _weights_of(sample_weight, X.shape[0])
+        found = softmax_summary(model, X, y, names, weights, weight_kind, reference, confidence)
+        if found.flat_directions:
+            warnings.warn(" ".join(found.notes[: len(found.flat_directions)]), stacklevel=2)
+        return found
+    if reference is not None:
+        raise ValueError("reference is for a softmax of several classes")
     coef, constant, intercept = _coefficients(model)
     names = _names(model, X, feature_names, len(coef))
     X = checked_rows(X, len(coef))
     kind = family_of(model, family, link)
     y = _targets(model, y, X.shape[0], kind)
-    weights = _vector("sample_weight", sample_weight, X.shape[0])
+    weights = _weights_of(sample_weight, X.shape[0])
     shift = _vector("offset", offset, X.shape[0])
     codes = None if groups is None else _codes(groups, X.shape[0])
-    if weights is not None:
-        if (weights < 0.0).any() or not weights.any():
-            raise ValueError("sample_weight must not be negative, and not all zero")
-        if not weights.all():
-            kept = np.flatnonzero(weights)
-            X, y, weights = X[kept], y[kept], weights[kept]
-            shift = None if shift is None else shift[kept]
-            codes = None if codes is None else _codes(codes[kept], len(kept))
+    if weights is not None and not weights.all():
+        kept = np.flatnonzero(weights)
+        X, y, weights = X[kept], y[kept], weights[kept]
+        shift = None if shift is None else shift[kept]
+        codes = None if codes is None else _codes(codes[kept], len(kept))
     kind.check_targets(y)
 
     precision, repeats = (weights, None) if weight_kind == "variance" else (None, weights)
@@ -141,7 +155,7 @@ default='auto'
     design = learn_design(X, rows.gram_weights, intercept)
     n = float(len(y)) if repeats is None else float(repeats.sum())
     df_residual = n - design.rank
-    notes, flat, undetermined = _flat_directions(design, names)
+    notes, flat, undetermined = flat_directions(design, names)
 
     with np.errstate(divide="ignore", invalid="ignore"):
         pearson = float(rows.total(rows.pearson**2))
@@ -199,10 +213,7 @@ default='auto'
 
     away = _steps_from_the_optimum(X, design, rows, dispersion)
     if away > NOT_THE_OPTIMUM:
-        notes.append(
-            f"The coefficients are {away:.2g} standard errors from the maximum of the likelihood "
-            "(a penalty, or not converged): errors and tests are as if they were there."
-        )
+        notes.append(too_far(away))
     title = f"{type(model).__name__}: {_described(kind)}, {covariance} errors, {n:g} rows"
     result = LinearSummary(
         title=title,
@@ -306,6 +317,19 @@ def _vector(name: str, values, n: int) -> NDArray | None:
     if not np.isfinite(values).all():
         raise ValueError(f"{name} contains NaN or infinity")
     return values
+
+
+def _weights_of(sample_weight, n: int) -> NDArray | None:
+    weights = _vector("sample_weight", sample_weight, n)
+    if weights is not None and ((weights < 0.0).any() or not weights.any()):
+        raise ValueError("sample_weight must not be negative, and not all zero")
+    return weights
+
+
+def _is_softmax(model) -> bool:
+    classes = getattr(model, "classes_", ())
+    named = {cls.__name__ for cls in type(model).__mro__} & LOGISTIC
+    return bool(named) and len(classes) > 2 and np.shape(model.coef_)[0] == len(classes)
 
 
 def _codes(groups, n: int) -> NDArray:
@@ -424,35 +448,6 @@ def _checked(X, kind, design: Design, rows: _RowTerms, n_lags: int) -> dict:
         found["durbin_watson"] = _checks.durbin_watson(errors)
         found["ljung_box"] = _checks.ljung_box(errors, n_lags)
     return found
-
-
-def _flat_directions(design: Design, names: list[str]):
-    """Notes, combinations of columns without variance by name, which coefficients they blur."""
-    notes, combinations = [], []
-    undetermined = np.zeros(design.n_columns, dtype=bool)
-    first = int(design.intercept)
-    for direction in design.flat:
-        largest = np.abs(direction).max()
-        used = np.abs(direction) > 1e-6 * largest
-        undetermined[first:] |= used
-        weights = np.where(used, direction, 0.0) / design.scale
-        if first and abs(design.center @ weights) > 1e-9 * np.abs(design.center * weights).sum():
-            undetermined[0] = True
-        weights = weights / weights[np.argmax(np.abs(direction))]
-        found = {names[j]: float(weights[j]) for j in np.flatnonzero(used)}
-        combinations.append(found)
-        if len(found) == 1:
-            what = "constant" if first else "zero"
-            notes.append(
-                f"Column {next(iter(found))} is {what}: its coefficient is not determined."
-            )
-        else:
-            listed = " ".join(f"{w:+.4g} {name}" for name, w in found.items())
-            notes.append(
-                f"Columns are collinear: {listed} {'does not vary' if first else 'is zero'}; "
-                "their coefficients are not determined, only what they predict together."
-            )
-    return notes, combinations, undetermined
 
 
 def _described(kind: Family) -> str:

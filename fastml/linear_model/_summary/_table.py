@@ -17,30 +17,30 @@ def as_text(s: Any) -> str:
     return "\n".join(lines)
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     return f"{value:.5g}"
 
 
-def _p(value: float) -> str:
+def p_text(value: float) -> str:
     return "p < 0.0001" if value < 1e-4 else f"p = {value:.4f}"
 
 
 def _of_the_whole(s: Any) -> list[str]:
     lines = [f"R² {s.r2:.5f}, adjusted {s.adjusted_r2:.5f}"]
     if s.family.is_least_squares:
-        error = f"residual standard error {_number(s.residual_standard_error)}"
-        lines.append(f"{error} on {_number(s.df_residual)} degrees of freedom")
+        error = f"residual standard error {number(s.residual_standard_error)}"
+        lines.append(f"{error} on {number(s.df_residual)} degrees of freedom")
         if s.df_model:
-            degrees = f"F({s.df_model}, {_number(s.df_inference)})"
-            lines.append(f"{degrees} = {_number(s.f_value)}, {_p(s.f_p_value)}")
+            degrees = f"F({s.df_model}, {number(s.df_inference)})"
+            lines.append(f"{degrees} = {number(s.f_value)}, {p_text(s.f_p_value)}")
     else:
-        fall = f"deviance {_number(s.deviance)} of {_number(s.null_deviance)}"
-        lines.append(f"{fall}, dispersion {_number(s.dispersion)}")
+        fall = f"deviance {number(s.deviance)} of {number(s.null_deviance)}"
+        lines.append(f"{fall}, dispersion {number(s.dispersion)}")
         if s.df_model:
-            ratio = f"likelihood ratio χ²({s.df_model}) = {_number(s.likelihood_ratio)}"
-            lines.append(f"{ratio}, {_p(s.likelihood_ratio_p_value)}")
-    likelihood = f"log-likelihood {_number(s.log_likelihood)}"
-    lines.append(f"{likelihood}, AIC {_number(s.aic)}, BIC {_number(s.bic)}")
+            ratio = f"likelihood ratio χ²({s.df_model}) = {number(s.likelihood_ratio)}"
+            lines.append(f"{ratio}, {p_text(s.likelihood_ratio_p_value)}")
+    likelihood = f"log-likelihood {number(s.log_likelihood)}"
+    lines.append(f"{likelihood}, AIC {number(s.aic)}, BIC {number(s.bic)}")
     lines.append(
         f"condition number {s.condition_number:.3g}, "
         f"of scaled columns {s.scaled_condition_number:.3g}"
@@ -53,11 +53,16 @@ def _coefficients(s: Any) -> list[str]:
     head = ("", "coef", "std error", "t" if s.uses_t else "z", "p", f"{share} from", "to")
     rows = [
         (
-            name, _number(s.coef[j]), _number(s.std_error[j]), f"{s.statistic[j]:.3f}",
-            f"{s.p_value[j]:.4f}", *map(_number, s.interval[j]),
+            name, number(s.coef[j]), number(s.std_error[j]), f"{s.statistic[j]:.3f}",
+            f"{s.p_value[j]:.4f}", *map(number, s.interval[j]),
         )
         for j, name in enumerate(s.names)
     ]  # fmt: skip
+    return columns_of_text(head, rows)
+
+
+def columns_of_text(head: tuple, rows: list) -> list[str]:
+    """A line of titles, a rule, and the rows: the first column to the left, others to the right."""
     widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
     lined = [
         "  ".join(
@@ -72,6 +77,6 @@ def _coefficients(s: Any) -> list[str]:
 def _assumptions(s: Any) -> list[str]:
     found = []
     for name, check in s.checks.items():
-        p = "" if np.isnan(check.p_value) else f", {_p(check.p_value)}"
-        found.append(f"{check.assumption}: {name.replace('_', ' ')} {_number(check.statistic)}{p}")
+        p = "" if np.isnan(check.p_value) else f", {p_text(check.p_value)}"
+        found.append(f"{check.assumption}: {name.replace('_', ' ')} {number(check.statistic)}{p}")
     return found

@@ -83,10 +83,21 @@ def test_far_predictions_stay_finite_and_outside_is_infinite():
     assert kernels.logistic(1.0, -800.0)[0] == 800.0
     assert kernels.logistic(0.0, 800.0) == (800.0, 1.0, 0.0)
     for r in (-800.0, -1.5, 0.0, 2.5, 800.0):
-        assert kernels.logistic_slopes(0.25, r) == kernels.logistic(0.25, r)[1:]
+        # The one divides by 1 + exp(−r), the other by 1 + exp(−|r|).
+        both = kernels.logistic_slopes(0.25, r), kernels.logistic(0.25, r)[1:]
+        np.testing.assert_allclose(*both, rtol=1e-15, atol=1e-300)
+        assert kernels.logistic_of(0.25, r, np.exp(-abs(r))) == pytest.approx(
+            kernels.logistic(0.25, r), rel=1e-15, abs=1e-300
+        )
     assert kernels.squared_log(1.0, -1.0)[0] == np.inf
     assert kernels.tweedie_identity(1.0, 0.0, 1.5)[0] == np.inf
     assert kernels.lp(1.0, 1.0, 1.5) == (0.0, 0.0, 0.0)
+
+
+def test_logarithm_between_1_and_2():
+    for m in (1.0, 1.0 + 2.0**-52, 1.25, 2.0**0.5, np.nextafter(2.0**0.5, 2.0), 1.9, 2.0):
+        np.testing.assert_allclose(kernels._log_between_1_and_2(m), np.log(m), rtol=4e-16)
+    assert np.isnan(kernels._log_between_1_and_2(np.nan))
 
 
 @pytest.mark.parametrize("n", [0, 1, 9])
