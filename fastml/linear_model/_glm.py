@@ -15,8 +15,8 @@ from fastml._engines.smooth_linear.design import SmoothDesign
 from fastml._engines.smooth_linear.objective import SmoothObjective
 from fastml._engines.smooth_linear.offset import OffsetObjective
 from fastml._engines.smooth_linear.solvers import minimise, newton
-from fastml._sklearn import Interval, StrOptions, check_sample_weight, fit_context
-from fastml._validation import FLOATS, check_array, kernel_view, validate_data
+from fastml._sklearn import Interval, StrOptions, fit_context
+from fastml._validation import FLOATS, check_array, check_sample_weight, kernel_view, validate_data
 from fastml.kernels.losses import definitions
 from fastml.linear_model._base import MANY_VALUES
 from fastml.linear_model._predictor import linear_predictor, warn_unless_converged

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from fastml._engines.kmeans.once import warn_of_empty_clusters
 from fastml._sklearn import Interval, StrOptions, fit_context
 from fastml._threads import chunk_rows, effective_n_threads
-from fastml._validation import check_weights, kernel_view
+from fastml._validation import kernel_view, relative_weights
 from fastml.cluster._prototypes._base import CenterClusters, PrototypeRun
 from fastml.kernels.cluster import medians
 
@@ -116,13 +116,14 @@ class KMedians(CenterClusters):
         self : object
         """
         X = self._check_rows(X)
-        weights = check_weights(sample_weight, X, dtype=np.float64)
+        weights, unit = relative_weights(sample_weight, X, dtype=np.float64)
         random_state = check_random_state(self.random_state)
         rows = kernel_view(X)
         best = self._best_run(
             lambda: self._run(rows, weights, self._start(X, weights, random_state))
         )
-        self.inertia_, self.labels_, self.n_iter_ = best.objective, best.labels, best.n_iter
+        self.inertia_ = best.objective * unit
+        self.labels_, self.n_iter_ = best.labels, best.n_iter
         self.cluster_centers_ = best.centers.astype(X.dtype)
         warn_of_empty_clusters(self.labels_, self.n_clusters)
         return self

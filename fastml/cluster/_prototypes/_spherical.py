@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from fastml._engines.kmeans.once import warn_of_empty_clusters
 from fastml._sklearn import Interval, StrOptions, fit_context
 from fastml._threads import single_threaded_blas
-from fastml._validation import check_weights
+from fastml._validation import relative_weights
 from fastml.cluster._prototypes._base import CenterClusters, PrototypeRun
 
 BLOCK_VALUES = 1 << 21
@@ -118,13 +118,14 @@ class SphericalKMeans(CenterClusters):
         self : object
         """
         U = self._unit_rows(self._check_rows(X, accept_sparse=self._accepted))
-        weights = check_weights(sample_weight, U, dtype=U.dtype)
+        weights, unit = relative_weights(sample_weight, U, dtype=U.dtype)
         random_state = check_random_state(self.random_state)
         with single_threaded_blas():
             best = self._best_run(
                 lambda: self._run(U, weights, self._start(U, weights, random_state))
             )
-        self.inertia_, self.labels_, self.n_iter_ = best.objective, best.labels, best.n_iter
+        self.inertia_ = best.objective * unit
+        self.labels_, self.n_iter_ = best.labels, best.n_iter
         self.cluster_centers_ = best.centers
         warn_of_empty_clusters(self.labels_, self.n_clusters)
         return self

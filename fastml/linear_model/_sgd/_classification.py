@@ -18,11 +18,10 @@ from fastml._engines.labels import classes_and_codes
 from fastml._sklearn import (
     StrOptions,
     check_partial_fit_first_call,
-    check_sample_weight,
     fit_context,
 )
 from fastml._threads import effective_n_threads
-from fastml._validation import check_fitted, validate_data
+from fastml._validation import check_fitted, check_sample_weight, validate_data
 from fastml.linear_model._sgd._settings import (
     ENTRIES,
     LOSSES,

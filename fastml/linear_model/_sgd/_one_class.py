@@ -12,8 +12,8 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from fastml._docs import documented
-from fastml._sklearn import Hidden, Interval, StrOptions, check_sample_weight, fit_context
-from fastml._validation import check_fitted, validate_data
+from fastml._sklearn import Hidden, Interval, StrOptions, fit_context
+from fastml._validation import check_fitted, check_sample_weight, validate_data
 from fastml.linear_model._sgd._settings import (
     ENTRIES,
     MOST_SEED,
