@@ -96,3 +96,25 @@ def test_ordinary_weights_are_left_alone():
     assert unit == 5e-324
     with pytest.raises(ValueError, match="non-zero"):
         relative_weights([0.0, 0.0], np.zeros((2, 1)))
+
+
+@pytest.mark.parametrize("name", ["ElasticNetCV", "MultiTaskLassoCV", "LogisticRegressionCV"])
+def test_a_fold_without_weight_is_refused(name):
+    cls = specimens.estimators()[f"linear_model.{name}"]
+    weights = np.where(np.arange(45) < 20, 0.0, 1.0)
+    cv = [(np.arange(15, 45), np.arange(15)), (np.arange(30), np.arange(30, 45))]
+    model = specimens.make(cls, cv=cv)
+    y = specimens.target(specimens.make(cls), 45)
+    with pytest.raises(ValueError, match="at least one non-zero number"):
+        model.fit(specimens.rows(45), y, sample_weight=weights)
+
+
+def test_one_number_as_weight_of_all_rows():
+    from fastml.linear_model import LogisticRegressionCV
+
+    X, y = specimens.rows(45), np.arange(45) % 3
+    kwargs = {"Cs": [0.1, 1.0], "cv": 3, "l1_ratios": (0,), "scoring": None,
+              "use_legacy_attributes": False}  # fmt: skip
+    found = LogisticRegressionCV(**kwargs).fit(X, y, sample_weight=2.0)
+    same = LogisticRegressionCV(**kwargs).fit(X, y, sample_weight=np.full(45, 2.0))
+    np.testing.assert_array_equal(found.coef_, same.coef_)
