@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 
 from fastml._engines.distances.names import METRICS
 from fastml._engines.kmeans.once import warn_of_empty_clusters
+from fastml._progress import current_steps
 from fastml._sklearn import Interval, StrOptions, fit_context
 from fastml._threads import effective_n_threads
 from fastml._validation import kernel_view, relative_weights
@@ -215,6 +216,7 @@ class KCentroids(CenterClusters):
         objective = float(weights @ distances)
         converged = False
         for n_iter in range(1, self.max_iter + 1):  # noqa: B007
+            step = current_steps().begin()
             counts = np.bincount(labels, minlength=self.n_clusters)
             for empty in np.flatnonzero(counts == 0):  # the row that is worst off
                 far = int(np.argmax(distances * weights))
@@ -230,7 +232,7 @@ class KCentroids(CenterClusters):
             else:
                 labels, distances = self._label(X, centers)
                 converged = True
-            if converged:
+            if step.end() or converged:
                 break
         return PrototypeRun(objective, centers, labels, n_iter, converged)
 

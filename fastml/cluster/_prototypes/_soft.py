@@ -7,6 +7,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils import check_random_state
 
+from fastml._progress import current_steps
 from fastml._sklearn import Interval, StrOptions, fit_context
 from fastml._threads import chunk_rows, effective_n_threads
 from fastml._validation import kernel_view, relative_weights
@@ -187,14 +188,15 @@ class SoftKMeans(CenterClusters):
     def _run(self, X, weights, centers, tol):
         converged = False
         for n_iter in range(1, self.max_iter + 1):  # noqa: B007
+            step = current_steps().begin()
             sums, masses, _ = self._statistics(X, weights, centers)
             moved = centers.copy()
             alive = masses > 0
             moved[alive] = sums[alive] / masses[alive, None]
             shift = float(((moved - centers) ** 2).sum())
             centers = moved
-            if shift <= tol:
-                converged = True
+            converged = shift <= tol
+            if step.end() or converged:
                 break
         objective = self._statistics(X, weights, centers)[2]
         return PrototypeRun(objective, centers, None, n_iter, converged)

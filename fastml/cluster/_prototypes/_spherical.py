@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from fastml._engines.kmeans.once import warn_of_empty_clusters
+from fastml._progress import current_steps
 from fastml._sklearn import Interval, StrOptions, fit_context
 from fastml._threads import single_threaded_blas
 from fastml._validation import relative_weights
@@ -163,6 +164,7 @@ class SphericalKMeans(CenterClusters):
         labels, similarity = _nearest(U, centers)
         converged = False
         for n_iter in range(1, self.max_iter + 1):  # noqa: B007
+            step = current_steps().begin()
             for empty in np.flatnonzero(np.bincount(labels, minlength=k) == 0):
                 far = int(np.argmin(np.where(weights > 0, similarity, np.inf)))
                 labels[far], similarity[far] = empty, 1.0
@@ -175,8 +177,8 @@ class SphericalKMeans(CenterClusters):
             old = labels
             labels, similarity = _nearest(U, centers)
             loss = float((weights * (1.0 - similarity)).sum(dtype=np.float64))
-            if np.array_equal(old, labels) or previous - loss <= self.tol * total:
-                converged = True
+            converged = np.array_equal(old, labels) or previous - loss <= self.tol * total
+            if step.end() or converged:
                 break
             previous = loss
         return PrototypeRun(loss, centers, labels, n_iter, converged)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fastml._docs import documented
 from fastml._engines.labels import classes_and_codes
+from fastml._progress import current_steps, fit_steps, telling
 from fastml._sklearn import (
     StrOptions,
     check_partial_fit_first_call,
@@ -92,7 +93,8 @@ class StochasticClassifier(ClassifierMixin, StochasticGradient):
             coef_init = self.coef_ if coef_init is None else coef_init
             intercept_init = self.intercept_ if intercept_init is None else intercept_init
         begin = self._from_given(own, len(classes), X.shape[1], coef_init, intercept_init)
-        self._run(own, X, codes, classes, sample_weight, begin, self.max_iter)
+        with fit_steps(self, None, X, y) as steps, telling(steps):
+            self._run(own, X, codes, classes, sample_weight, begin, self.max_iter)
         self._warn_of_the_end(own)
         return self
 
@@ -152,7 +154,7 @@ class StochasticClassifier(ClassifierMixin, StochasticGradient):
 
         size = X.nnz if sp.issparse(X) else X.size
         threads = effective_n_threads(self.n_jobs, 4.0 * size * len(begin))
-        if min(threads, len(begin)) == 1 or self.verbose:
+        if min(threads, len(begin)) == 1 or self.verbose or current_steps().told:
             found = [solve(k) for k in range(len(begin))]
         else:
             with ThreadPoolExecutor(min(threads, len(begin))) as pool:

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from fastml._engines.stochastic import Descended, Stopping, descend, optimal_start, sgd_rows
+from fastml._progress import CallbackSupport
 from fastml._sklearn import Interval, StrOptions
 from fastml._validation import FLOATS, validate_data
 from fastml.kernels.linear import stochastic as kernels
@@ -194,7 +195,7 @@ class Beginning(NamedTuple):
     t: float
 
 
-class StochasticGradient(BaseEstimator):
+class StochasticGradient(CallbackSupport, BaseEstimator):
     """Epochs over rows, from parameters to attributes; subclasses say their `Settings`."""
 
     def __sklearn_tags__(self):
