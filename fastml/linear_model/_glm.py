@@ -16,7 +16,14 @@ from fastml._engines.smooth_linear.objective import SmoothObjective
 from fastml._engines.smooth_linear.offset import OffsetObjective
 from fastml._engines.smooth_linear.solvers import minimise, newton
 from fastml._sklearn import Interval, StrOptions, fit_context
-from fastml._validation import FLOATS, check_array, check_sample_weight, kernel_view, validate_data
+from fastml._validation import (
+    FLOATS,
+    check_array,
+    check_sample_weight,
+    check_weights,
+    kernel_view,
+    validate_data,
+)
 from fastml.kernels.losses import definitions
 from fastml.linear_model._base import MANY_VALUES
 from fastml.linear_model._predictor import linear_predictor, warn_unless_converged
@@ -165,7 +172,7 @@ class GeneralizedLinearBase(Summarised, RegressorMixin, BaseEstimator):
         )  # fmt: skip
         y = check_array(y, dtype=X.dtype, order="C", ensure_2d=False)
         if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, X, dtype=X.dtype)
+            sample_weight = check_weights(sample_weight, X, dtype=X.dtype)
         self._check_range(y)
         shift = check_offset(offset, X.shape[0])
 
