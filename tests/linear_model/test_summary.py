@@ -588,6 +588,7 @@ def test_offsets_of_many_rows_begin_with_a_sample():
         model.predict(X, offset=offset[:5])
 
 
+@pytest.mark.filterwarnings("ignore:Columns are collinear")
 def test_no_degree_of_freedom_leaves_robust_errors_unknown():
     """HC1 multiplies by n / (n - rank): NaN with as many columns as rows, no error."""
     X = np.random.default_rng(0).normal(size=(3, 9))
