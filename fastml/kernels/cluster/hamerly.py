@@ -109,7 +109,10 @@ def _bounded_chunk(
     statistics,
     touched_of_chunks,
 ):
-    """`bounded_chunks` for one chunk; ``labels_of_runs`` and ``centers_of_runs`` hold one run."""
+    """`bounded_chunks` for one chunk; ``labels_of_runs`` and ``centers_of_runs`` hold one run.
+
+    Writes its row of ``touched_of_chunks``, too.
+    """
     X, shift, weights = rows
     row_norms, upper, lower = bounds
     touched = touched_of_chunks[chunk]
