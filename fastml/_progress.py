@@ -6,10 +6,12 @@ Without any, a fit pays nothing: `fit_steps` then gives an object whose methods 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeVar
+
+Block = TypeVar("Block")
 
 
 class CallbackSupport:
@@ -22,7 +24,7 @@ class CallbackSupport:
         ----------
         *callbacks : callback instances
             Of the protocol ``sklearn.callback.FitCallback``; none removes those there are. A fit
-            ends early where ``on_fit_task_end`` returns True.
+            that goes by iterations ends early where ``on_fit_task_end`` returns True.
 
         Returns
         -------
@@ -79,6 +81,15 @@ _current: ContextVar[NoSteps | TaskSteps | None] = ContextVar("fastml_steps", de
 def current_steps() -> NoSteps | TaskSteps:
     """Those of the fit around this call that `telling` was given: for functions that fits call."""
     return _current.get() or NoSteps()
+
+
+def told(name: str, blocks: Iterable[Block]) -> Iterator[Block]:
+    """The blocks of a loop that goes through all of them, each a step of `current_steps`."""
+    steps = current_steps()
+    for block in blocks:
+        step = steps.begin(name)
+        yield block
+        step.end()
 
 
 @contextmanager

@@ -164,14 +164,40 @@ def _check_if_sparse(X) -> None:
         check_indices(X)
 
 
+def check_sample_weight(sample_weight: ArrayLike | None, X: NDArray, **checks) -> NDArray:
+    """scikit-learn's; weights whose sum overflows are refused too."""
+    from fastml._sklearn import check_sample_weight as check
+
+    weights = check(sample_weight, X, **checks)
+    if weights.shape[0] > 1 and not np.isfinite(weights.sum(dtype=np.float64)):
+        raise ValueError("sample_weight is so large that its sum is infinite: scale it down")
+    return weights
+
+
 def check_weights(sample_weight: ArrayLike | None, X: NDArray, *, dtype=None) -> NDArray:
     """Sample weights as a float array of ``len(X)``: finite, non-negative, not all zero."""
-    from fastml._sklearn import check_sample_weight
+    return check_sample_weight(sample_weight, X, dtype=dtype, ensure_non_negative=True)
 
-    weights = check_sample_weight(sample_weight, X, dtype=dtype, ensure_non_negative=True)
-    if weights.shape[0] and not weights.any():
-        raise ValueError("sample_weight must hold at least one positive weight, got only zeros")
-    return weights
+
+MOST_DOUBLINGS = 32
+"""Powers of two that the largest weight may be away from 1 before all are scaled."""
+
+
+def relative_weights(
+    sample_weight: ArrayLike | None, X: NDArray, *, dtype=None
+) -> tuple[NDArray, float]:
+    """(weights as of `check_weights`, unit), where only their ratios count.
+
+    If the largest is far from 1, all are divided by a power of two, the unit, so that sums and
+    products neither overflow nor vanish; sums of weights are multiplied by it. Otherwise it is 1.
+    """
+    from fastml._sklearn import check_sample_weight as check
+
+    weights = check(sample_weight, X, dtype=dtype, ensure_non_negative=True)
+    exponent = int(np.frexp(weights.max(initial=0.0))[1]) - 1
+    if abs(exponent) <= MOST_DOUBLINGS:
+        return weights, 1.0
+    return np.ldexp(weights, -exponent), float(np.ldexp(1.0, exponent))
 
 
 def check_fitted(estimator: object, name: str, value: object, shape: tuple[int, ...]) -> None:

@@ -22,7 +22,7 @@ from fastml._engines.smoothing.bandwidth import (
 )
 from fastml._engines.smoothing.names import SMOOTHING_KERNELS
 from fastml._progress import current_steps
-from fastml._validation import check_weights, lookup
+from fastml._validation import lookup, relative_weights
 
 __all__ = [
     "HistogramDensity",
@@ -44,7 +44,7 @@ def _check(X, sample_weight, *, least: int = 2):
         X = X[:, None]
     if X.ndim != 2:
         raise ValueError(f"X must have one or two dimensions, got {X.ndim}")
-    weights = check_weights(sample_weight, X, dtype=np.float64)
+    weights, _ = relative_weights(sample_weight, X, dtype=np.float64)
     kept = weights > 0.0
     return X[kept], weights[kept]
 

@@ -24,6 +24,8 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parent
 PATIENCE = 300.0
 """Seconds for one case, in which kernels may have to be compiled; less in a short run,"""
+MOST_MEMORY = 12 << 30
+"""Bytes of a child;"""
 OTHERS_PATIENCE = 20.0
 """and seconds for scikit-learn, some of whose solvers do not end on huge values."""
 
@@ -31,10 +33,13 @@ OTHERS_PATIENCE = 20.0
 def child(first: int, step: int, only: str) -> None:
     """Run cases for ever; say before each what runs, after each what came of it."""
     import faulthandler
+    import resource
 
     from fuzz_cases import draw_case, run_case
 
     faulthandler.enable()
+    most = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, most))  # an error, not the system's end
 
     def tell(**message):
         sys.stdout.write(json.dumps(message) + "\n")

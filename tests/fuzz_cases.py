@@ -14,9 +14,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import specimens
-from fuzz_draws import Data, draw_data, draw_parameters
+from fuzz_calls import callable_functions, draw_call
+from fuzz_draws import Data, Targets, draw_data, draw_parameters
 from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import get_tags
 from sklearn.utils._param_validation import InvalidParameterError
 
 from fastml import _threads
@@ -64,89 +66,48 @@ class Case:
         return f"{self.path}({given}): {steps}"
 
 
-def draw_function(rng, seed: int, path: str, function) -> Case:
-    """A call of a function on random data."""
-    first = draw_data(rng, True)
-    width = np.shape(first.X)[1] if np.ndim(first.X) == 2 else None
-    second = draw_data(rng, True, width)
-    n = np.shape(first.X)[0]
-    other = rng.integers(0, 4, n)
-    labels = first.y if np.ndim(first.y) == 1 else other
-    known = {
-        "X": first.X, "Y": second.X, "labels": labels, "labels_true": labels, "labels_pred": other,
-        "n_clusters": int(rng.integers(1, 5)), "n_neighbors": int(rng.integers(1, 6)),
-        "radius": float(rng.choice([0.5, 2.0])), "random_state": 0,
-    }  # fmt: skip
-    given = {}
-    for name, parameter in inspect.signature(function).parameters.items():
-        required = parameter.default is parameter.empty
-        wanted = name == "random_state" or (name == "Y" and rng.random() < 0.5)
-        if name in known and (required or wanted):
-            given[name] = known[name]
-        elif name == "metric" and isinstance(parameter.default, str) and "kernels" not in path:
-            given[name] = str(
-                rng.choice(["euclidean", "manhattan", "cosine", "hamming", "jaccard"])
-            )
-        elif name in ("squared", "sparse", "mean_n_ij") and rng.random() < 0.5:
-            given[name] = True
-    what = f"X [{first.what}], Y [{second.what}]"
-    return Case(seed, path, function, given, [("call", Data(0, 0, 0, 0, what, first.ordinary))])
-
-
-DRAWN = {"X", "Y", "labels", "labels_true", "labels_pred", "n_clusters", "n_neighbors", "radius"}
-SOME_METRICS = ("euclidean", "manhattan", "cosine", "hamming", "jaccard")
-
-
-@functools.cache
-def functions_beside(only: str) -> dict:
-    """Functions that scikit-learn has too, whose arguments can be drawn."""
-    found = {}
-    for path, function in specimens.functions().items():
-        required = {
-            name
-            for name, parameter in inspect.signature(function).parameters.items()
-            if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD
-        }
-        drawn = {
-            "X",
-            "Y",
-            "labels",
-            "labels_true",
-            "labels_pred",
-            "n_clusters",
-            "n_neighbors",
-            "radius",
-        }
-        if only in path and specimens.counterpart(path) is not None and required <= drawn:
-            found[path] = function
-    return found
+def targets_of(rng, cls) -> Targets:
+    """What the class learns from, or most of the time."""
+    tags = get_tags(cls())
+    wanted = rng.random() < 0.8
+    return Targets(
+        classes=not is_regressor(cls()),
+        positive=bool(wanted and tags.target_tags.positive_only),
+        several=bool(wanted and tags.target_tags.multi_output and not tags.target_tags.single_output
+                     and cls.__name__.startswith("MultiTask")),
+        positive_rows=bool(wanted and tags.input_tags.positive_only),
+    )  # fmt: skip
 
 
 def draw_case(seed: int, only: str = "") -> Case:
     rng = np.random.default_rng(seed)
-    functions = functions_beside(only)
-    if functions and rng.random() < FUNCTIONS:
-        path = str(rng.choice(list(functions)))
-        return draw_function(rng, seed, path, functions[path])
+    functions = callable_functions(only)
     estimators = {p: c for p, c in specimens.estimators().items() if only in p}
+    if functions and (not estimators or rng.random() < FUNCTIONS):
+        path = str(rng.choice(list(functions)))
+        given, data = draw_call(rng, path)
+        return Case(seed, path, functions[path][0], given, [("call", data)])
     path = str(rng.choice(list(estimators)))
     cls = estimators[path]
     parameters = draw_parameters(rng, cls)
     if "warm_start" in inspect.signature(cls).parameters and rng.random() < 0.3:
         parameters["warm_start"] = True
-    classes = not is_regressor(cls())
-    first = draw_data(rng, classes)
+    draw = functools.partial(draw_data, rng, targets_of(rng, cls))
+    first = draw()
     steps: list[tuple[str, object]] = [("fit", first)]
     kinds = ["fit", "fit same columns", "pickle", "n_estimators", "damaged pickle", "new columns"]
+    kinds += ["altered"]
+    kinds += ["damaged JSON"] * hasattr(cls, "to_json")
+    kinds += ["partial_fit", "partial_fit"] * hasattr(cls, "partial_fit")
     for _ in range(int(rng.integers(0, 4))):
-        kind = str(rng.choice([*kinds, "damaged JSON"] if hasattr(cls, "to_json") else kinds))
-        if kind == "fit":
-            steps.append((kind, draw_data(rng, classes)))
+        kind = str(rng.choice(kinds))
+        width = np.shape(first.X)[1] if np.ndim(first.X) == 2 else None
+        if kind in ("fit", "new columns"):
+            steps.append((kind, draw()))
         elif kind == "fit same columns":
-            width = np.shape(first.X)[1] if np.ndim(first.X) == 2 else None
-            steps.append(("fit", draw_data(rng, classes, width)))
-        elif kind == "new columns":
-            steps.append((kind, draw_data(rng, classes)))
+            steps.append(("fit", draw(width)))
+        elif kind == "partial_fit":
+            steps.append((kind, draw(width if rng.random() < 0.7 else None)))
         elif kind == "n_estimators" and "n_estimators" in parameters:
             steps.append((kind, int(rng.integers(1, 9))))
         else:
@@ -157,22 +118,53 @@ def draw_case(seed: int, only: str = "") -> Case:
 # ---------------------------------------------------------------------------- running
 
 
-def _fit(model, data: Data):
-    given = {}
-    if data.weights is not None and "sample_weight" in inspect.signature(model.fit).parameters:
+ATTRIBUTES = ("labels_", "inertia_", "feature_importances_", "coef_", "intercept_", "embedding_")
+"""Compared beside what the methods return."""
+
+
+def _fit(model, data: Data, name: str = "fit"):
+    fit, given = getattr(model, name), {}
+    accepted = inspect.signature(fit).parameters
+    if data.weights is not None and "sample_weight" in accepted:
         given["sample_weight"] = data.weights
+    if name == "partial_fit" and "classes" in accepted and not hasattr(model, "classes_"):
+        given["classes"] = np.unique(data.y)
     learns = is_classifier(model) or is_regressor(model)
-    model.fit(data.X, data.y, **given) if learns else model.fit(data.X, **given)
+    fit(data.X, data.y, **given) if learns else fit(data.X, **given)
 
 
-def _outputs(model, data: Data) -> dict:
+def _alter(model, rng):
+    """Cut, widen, empty or spoil one of the fitted arrays."""
+    arrays = {k: v for k, v in vars(model).items() if isinstance(v, np.ndarray) and v.size}
+    if not arrays:
+        return
+    name = str(rng.choice(list(arrays)))
+    value = arrays[name]
+    odd = [
+        value[:-1], value[..., :-1], value[:0], np.concatenate([value, value]) if value.ndim else 0,
+        None, value.astype(object), value[None], np.zeros_like(value), value.T,
+    ]  # fmt: skip
+    if value.dtype.kind in "fiu":
+        with np.errstate(all="ignore"):
+            odd += [-value - 1, value * 1000 + 7, (value * np.nan).astype(value.dtype)]
+    setattr(model, name, odd[rng.integers(len(odd))])
+
+
+METHODS = (
+    "predict", "predict_proba", "decision_function", "score_samples", "transform", "kneighbors",
+    "radius_neighbors", "apply", "staged_predict", "predict_log_proba",
+)  # fmt: skip
+
+
+def _outputs(model, data: Data, other=None) -> dict:
+    """What methods return, those that ``other`` has too, and some attributes."""
     found = {}
-    names = ["predict", "predict_proba", "decision_function", "score_samples", "transform"]
-    names += ["kneighbors", "radius_neighbors", "apply", "staged_predict"]
-    for name in names:
-        if hasattr(model, name):
+    for name in METHODS:
+        if hasattr(model, name) and (other is None or hasattr(other, name)):
             found[name] = specimens.plain(getattr(model, name)(data.new))
-    for name in ("labels_", "inertia_", "feature_importances_"):
+    if hasattr(model, "inverse_transform") and "transform" in found:
+        found["inverse"] = specimens.plain(model.inverse_transform(model.transform(data.new)))
+    for name in ATTRIBUTES:
         if hasattr(model, name):
             found[name] = specimens.plain(getattr(model, name))
     if "predict" in found and not is_outlier_detector(model) and np.ndim(data.y) == 1:
@@ -224,8 +216,8 @@ def _changed_json(text: str, rng) -> str:
 class Runner:
     """Takes the steps of a case with one library's class."""
 
-    def __init__(self, case: Case, cls: type, ours: bool):
-        self.case, self.ours = case, ours
+    def __init__(self, case: Case, cls: type, ours: bool, other: type | None):
+        self.case, self.ours, self.other = case, ours, other
         accepted = inspect.signature(cls).parameters
         self.given = {k: v for k, v in case.parameters.items() if k in accepted}
         self.model = cls(**self.given) if inspect.isclass(cls) else cls
@@ -244,9 +236,9 @@ class Runner:
             result = self.model(**self.given)
             parts = result if isinstance(result, tuple) else (result,)
             return {f"result {i}": specimens.plain(part) for i, part in enumerate(parts)}
-        if name == "fit":
+        if name in ("fit", "partial_fit"):
             self.data = None
-            _fit(self.model, value)
+            _fit(self.model, value, name)
             self.data = value
         elif name == "n_estimators":
             self.model.set_params(n_estimators=value)
@@ -255,18 +247,21 @@ class Runner:
         elif name == "pickle":
             self.model = pickle.loads(pickle.dumps(self.model))
         elif name == "new columns":
-            return _outputs(self.model, value)
-        elif name.startswith("damaged"):
+            return _outputs(self.model, value, self.other)
+        elif name.startswith("damaged") or name == "altered":
             if self.ours and self.data is not None:
                 self._damage(name, np.random.default_rng(value))
             return {}
-        return _outputs(self.model, self.data) if self.data is not None else {}
+        return _outputs(self.model, self.data, self.other) if self.data is not None else {}
 
     def _damage(self, name, rng):
         """A damaged copy: any answer will do, but no crash."""
         try:
             if name == "damaged JSON":
                 other = type(self.model).from_json(_changed_json(self.model.to_json(), rng))
+            elif name == "altered":
+                other = pickle.loads(pickle.dumps(self.model))
+                _alter(other, rng)
             else:
                 other = pickle.loads(damaged(pickle.dumps(self.model), rng))
             _outputs(other, self.data)
@@ -288,54 +283,67 @@ SAME_VALUES = {
 BY_CHANCE = {"cluster.k_means", "cluster.kmeans_plusplus"}
 """Functions whose answers depend on random numbers."""
 
-STRICTER = (
-    # scikit-learn draws thresholds between infinite float32 values: NaN
-    ("ensemble.IsolationForest", "infinity or a value too large"),
-    # a share of the rows that is less than one of them: we take one
-    ("ensemble.IsolationForest", "at least one non-zero number"),
-    # LIBSVM overflows where our solver ends
-    ("svm.", "dual coefficients or intercepts are not finite"),
-    ("svm.", "sample_weight must be finite"),
-    # rows of zero weight are no rows
-    ("svm.Linear", "rows of zero weight do not count"),
-    # some of scikit-learn's take them for what they are
+THEY_REFUSE: tuple = (
+    # text that holds numbers: some of its classes convert it, others do not; ours do
+    ("", "arrays of bytes/strings"),
+    # types that its libraries do not take: float16, booleans
+    ("discriminant_analysis.", "float16 is unsupported in linalg"),
+    ("linear_model.QuantileRegressor", "scipy.sparse does not support dtype"),
+    ("linear_model.QuantileRegressor", "negating a boolean sparse array"),
+    # a programme that HiGHS does not solve
+    ("linear_model.QuantileRegressor", "'NoneType' object is not subscriptable"),
+    ("linear_model.orthogonal_mp", "not inexact"),
+    # one class: it takes the transpose of one number
+    ("discriminant_analysis.Linear", "axis 1 is out of bounds"),
+    # rows of another float type than those of the fit, 64-bit indices
+    ("cluster.", "Buffer dtype mismatch"),
+    ("metrics.", "Buffer dtype mismatch"),
+    ("linear_model.", "expected sklearn.utils._seq_dataset"),
+    # booleans as numbers
+    ("metrics.", "numpy boolean subtract"),
+    # squares of values far from 0 cancel, and the variance is negative
+    ("mixture.", "ill-defined empirical covariance"),
+    ("tree.", "np.int64 index based sparse"),
+    ("ensemble.", "np.int64 index based sparse"),
+    # several targets are moved by the noise of one
+    ("linear_model.La", "could not be broadcast"),
+    # folds of constant targets: a path without steps
+    ("linear_model.La", "argmin of an empty sequence"),
+    # a report on no labels at all
+    ("metrics.classification_report", "empty sequence"),
+    # the precision of constants, which we do not need
+    ("decomposition.PCA", "singular matrix"),
+)
+"""What scikit-learn refuses and we take, on purpose: path, part of its message."""
+
+WE_REFUSE: tuple = (
+    # a sum of squares or losses that is not bounded below
     ("", "Negative values in data passed to `sample_weight`"),
-    # CSR with 64-bit indices, COO, and sparse data for metrics of sets
-    ("", "Buffer dtype mismatch"),
-    ("", "32-bit integer indices"),
-    ("", "np.int64 index based sparse"),
-    ("cluster.", "not subscriptable"),
-    ("cluster.", "Cannot cast ufunc"),
-    ("cluster.", "invalid data type for einsum"),
-    # scikit-learn's default p=None of one row
-    ("cluster.DBSCAN", "between instances of 'NoneType' and 'int'"),
-    ("metrics.", "scipy distance metrics do not support sparse"),
-    # scikit-learn checks text and complex numbers here and not there; so do we, elsewhere
-    ("metrics.", "arrays of bytes/strings"),
-    ("mixture.", "arrays of bytes/strings"),
-    ("linear_model.", "arrays of bytes/strings"),
-    ("metrics.", "Complex data not supported"),
-    ("metrics.", "takes real numbers or booleans"),
-    # beyond the sphere
-    ("metrics.pairwise.haversine", "2 dimensions"),
-    # scikit-learn finds itself twice or not at all where squares overflow
-    ("neighbors.", "cannot reshape array"),
+    # thresholds are drawn between values, and there is none beside infinity
+    ("ensemble.IsolationForest", "infinity or a value too large"),
     # trees of other classes or columns cannot be added to
     ("ensemble.", "warm_start goes on with"),
-    ("ensemble.", "y contains classes that the model does not"),
-    # we work the scales out, as pairwise_distances does
-    ("neighbors.", "__init__() takes exactly"),
-    ("neighbors.", "Must provide either V or VI"),
-    # scikit-learn stumbles: folds of constant targets, a programme that HiGHS does not solve
-    ("linear_model.", "argmin of an empty sequence"),
-    ("linear_model.QuantileRegressor", "'NoneType' object is not subscriptable"),
-    # Not mended yet: sums with weights near the largest number overflow in both; scikit-learn
-    # then refuses its own NaN, our centres stay NaN.
-    ("cluster.KMeans", "Input contains NaN"),
+    ("ensemble.Hist", "features as input"),
     # scikit-learn's gradients overflow, and it predicts one number
-    ("ensemble.HistGradientBoosting", "beyond float32"),
+    ("ensemble.Hist", "beyond float32"),
+    # NaN as a weight: LIBSVM's answer is one number
+    ("svm.", "sample_weight must be finite"),
+    # squares are infinite: scikit-learn's components are NaN
+    ("decomposition.", "squares overflow"),
+    # a number of rows that is not the table's
+    ("metrics.cluster.expected_mutual_information", "contingency sums up to"),
+    # weights of one output: as mean_squared_error, of both libraries
+    ("metrics.root_mean", "useful only in multi-output"),
+    # rows of other classes than at first: scikit-learn counts them for none
+    ("naive_bayes.", "do not exist in the initial classes"),
 )
-"""Where one library refuses what the other takes, on purpose: path, part of the message."""
+"""What we refuse and scikit-learn takes, on purpose: path, part of our message."""
+
+OWN_OVERFLOW = ("NaN", "infinity", "infs", "not finite", "did not converge")
+"""How scikit-learn refuses numbers of its own that overflowed."""
+
+SAME_ERRORS = (("naive_bayes.CategoricalNB", IndexError),)  # a category that fit did not see
+"""Errors beside `REFUSALS` that scikit-learn promises."""
 
 AS_GOOD = 0.25
 """How much lower a training score may be,"""
@@ -356,14 +364,30 @@ INACCURATE = ("huge", "tiny", "far away")
 """Values whose squares scikit-learn loses."""
 
 
+def _listed(table, path, message) -> bool:
+    return any(path.startswith(start) and part in message for start, part in table)
+
+
+def _all_finite(found) -> bool:
+    """But for scores: squares of huge numbers are infinite."""
+    arrays = [_numbers(value) for name, value in found.items() if "score" not in name]
+    return all(np.isfinite(array).all() for array in arrays if array is not None)
+
+
 def differences(case: Case, step: str, ours: Outcome, theirs: Outcome, data: Data | None) -> str:
     """What is wrong beside scikit-learn's outcome, or ''."""
     if isinstance(theirs.error, InvalidParameterError):
         return ""  # an option that scikit-learn does not have
     if theirs.error is not None and not isinstance(theirs.error, REFUSALS):
         return ""  # a fault of scikit-learn's
-    message = str(ours.error or "") + str(theirs.error or "")
-    if any(case.path.startswith(path) and part in message for path, part in STRICTER):
+    if ours.error is None and theirs.error is not None:
+        message = str(theirs.error)
+        if _listed(THEY_REFUSE, case.path, message):
+            return ""
+        huge = data is not None and "huge" in data.what
+        if huge and any(part in message for part in OWN_OVERFLOW) and _all_finite(ours.found):
+            return ""
+    if theirs.error is None and _listed(WE_REFUSE, case.path, str(ours.error or "")):
         return ""
     if (ours.error is None) != (theirs.error is None):
         return f"{ours.says()}, scikit-learn {theirs.says()}"
@@ -377,7 +401,13 @@ def differences(case: Case, step: str, ours: Outcome, theirs: Outcome, data: Dat
             continue
         if name in ("apply", "feature_importances_"):
             continue
+        if name == "result 3" and "path" in case.path:
+            continue  # the number of iterations
         if mine.shape != other.shape:
+            if "path" in case.path and not (data and data.ordinary):
+                continue  # where rounding decides how long a path is
+            if case.path.startswith("linear_model.La") and mine.size == other.size:
+                continue  # with fit_path=False scikit-learn's coef_ of one target has two axes
             if name in ("transform", "staged_predict", "radius_neighbors") or "paired" in case.path:
                 continue  # scikit-learn's paired distances of dense and sparse rows are a matrix
             return f"{name} has shape {mine.shape}, scikit-learn's {other.shape}"
@@ -387,7 +417,12 @@ def differences(case: Case, step: str, ours: Outcome, theirs: Outcome, data: Dat
         if data is None or not data.ordinary:
             continue
         lucky = any(word in case.path for word in LUCKY)
-        if name == "score" and step == "fit" and not lucky and mine < other - AS_GOOD:
+        if (
+            name == "score"
+            and step == "fit"
+            and not lucky
+            and mine < other - AS_GOOD * max(1.0, abs(other))
+        ):
             return f"score {mine:.3f}, scikit-learn's {other:.3f}"
         same = case.path in SAME_VALUES or (step == "call" and case.path not in BY_CHANCE)
         if same and not np.allclose(mine, other, 1e-3, 1e-3, equal_nan=True):
@@ -395,9 +430,11 @@ def differences(case: Case, step: str, ours: Outcome, theirs: Outcome, data: Dat
     return ""
 
 
-def own_faults(ours: Outcome) -> str:
+def own_faults(case: Case, ours: Outcome) -> str:
     """What is wrong whatever scikit-learn does, or ''."""
     error = ours.error
+    if any(case.path == path and type(error) is kind for path, kind in SAME_ERRORS):
+        return ""
     if error is not None and not isinstance(error, REFUSALS):
         return ours.says()
     shares = _numbers(ours.found.get("predict_proba"))
@@ -408,21 +445,31 @@ def own_faults(ours: Outcome) -> str:
     return ""
 
 
+def _weighs_alone(case: Case, theirs) -> bool:
+    """Whether weights are given that only our class takes."""
+    if not inspect.isclass(theirs):
+        return False
+    weighted = any(isinstance(v, Data) and v.weights is not None for _, v in case.steps)
+    ours, other = (inspect.signature(c.fit).parameters for c in (case.cls, theirs))
+    return weighted and ("sample_weight" in ours) != ("sample_weight" in other)
+
+
 def run_case(case: Case, note: Callable[[str], None]) -> tuple[str, str]:
     """(what happened, fault or ''); ``note`` is told which library runs."""
     theirs = specimens.counterpart(case.path)
     accepted = inspect.signature(theirs).parameters if theirs is not None else {}
     beside = theirs is not None and case.parameters.keys() <= accepted.keys()
+    beside = beside and not _weighs_alone(case, theirs)
     usual = _threads.OPERATIONS_PER_THREAD
     _threads.OPERATIONS_PER_THREAD = FEW_OPERATIONS if case.seed % 2 else usual
     outcomes = []
     try:
         note("fastml")
-        runner = Runner(case, case.cls, ours=True)
+        runner = Runner(case, case.cls, True, theirs if beside else None)
         for name, value in case.steps:
             outcomes.append(runner.step(name, value))
             half_fitted = runner.data is None and isinstance(outcomes[-1].error, AttributeError)
-            if not half_fitted and (fault := own_faults(outcomes[-1])):
+            if not half_fitted and (fault := own_faults(case, outcomes[-1])):
                 return "fault", f"{name}: {fault}"
     finally:
         _threads.OPERATIONS_PER_THREAD = usual
@@ -430,7 +477,7 @@ def run_case(case: Case, note: Callable[[str], None]) -> tuple[str, str]:
     if not beside:
         return f"{worked} alone", ""
     note("scikit-learn")
-    runner = Runner(case, theirs, ours=False)
+    runner = Runner(case, theirs, False, case.cls)
     data: Data | None = None
     for (name, value), mine in zip(case.steps, outcomes):
         data = value if isinstance(value, Data) and name != "new columns" else data

@@ -34,6 +34,7 @@ VALUES = {
     "zeros and ones": lambda rng, shape: (rng.random(shape) < 0.5).astype(float),
     "codes": lambda rng, shape: rng.integers(0, 300, shape).astype(float),
 }
+ORDINARY = ("classes", "two classes", "numbers", "words", "positive", "several")
 COMMON = 0.5
 """Share of ordinary values, and of plain layouts."""
 
@@ -101,10 +102,24 @@ class Data:
     ordinary: bool  # distinct finite values of one scale and weights that are none
 
 
-def _target(rng, n, wants_classes):
+@dataclass
+class Targets:
+    """What a class can learn."""
+
+    classes: bool = True
+    positive: bool = False
+    several: bool = False
+    positive_rows: bool = False
+
+
+def _target(rng, n, wanted: Targets):
+    wants_classes = wanted.classes
     kinds = ["classes", "two classes", "one class", "words", "many classes", "outputs"]
     if not wants_classes:
         kinds = ["numbers", "constant", "counts", "huge", "outputs", "infinite"]
+    kinds = [*kinds[:1], *(["several"] * wanted.several + ["positive"] * wanted.positive)][
+        -1:
+    ] + kinds
     kind = kinds[0] if rng.random() < COMMON else str(rng.choice(kinds))
     k = rng.integers(0, 3, n)
     y = {
@@ -115,6 +130,8 @@ def _target(rng, n, wants_classes):
         "many classes": rng.integers(0, max(1, n // 2), n),
         "outputs": np.column_stack([k, rng.integers(0, 2, n)]) * (1 if wants_classes else 1.5),
         "numbers": rng.normal(size=n),
+        "positive": rng.gamma(2.0, size=n) + 0.1,
+        "several": rng.normal(size=(n, 3)),
         "constant": np.full(n, 2.5),
         "counts": rng.poisson(2.0, n).astype(float),
         "huge": rng.normal(size=n) * 1e200,
@@ -131,7 +148,7 @@ def _laid_out(rng, X, dtype, layout):
     return LAYOUTS[layout](X, rng)
 
 
-def draw_data(rng, wants_classes: bool, n_columns: int | None = None) -> Data:
+def draw_data(rng, wanted: Targets, n_columns: int | None = None) -> Data:
     """Data of a random kind; ``n_columns`` if a fitted model expects as many."""
     n = int(rng.choice([1, 2, 3, 8, 25, 70], p=[0.03, 0.04, 0.05, 0.13, 0.4, 0.35]))
     d = n_columns or int(rng.choice([1, 2, 3, 5, 9]))
@@ -141,14 +158,16 @@ def draw_data(rng, wants_classes: bool, n_columns: int | None = None) -> Data:
     X, new = VALUES[values](rng, (n, d)), VALUES[values](rng, (int(rng.integers(1, 12)), d))
     if rng.random() < 0.5:
         new = X[: len(new)]
-    y, kind = _target(rng, n, wants_classes)
+    if wanted.positive_rows:
+        X, new = np.abs(X), np.abs(new)
+    y, kind = _target(rng, n, wanted)
     weights, weighted = None, "none"
     if rng.random() < 0.35:
         weighted = str(rng.choice(list(WEIGHTS)))
         weights = WEIGHTS[weighted](rng, n)
     what = f"{n} x {d} {dtype}, {values}, {layout or 'plain'}; y: {kind}; weights: {weighted}"
     ordinary = values == "ordinary" and dtype in ("float64", "float32", ">f8") and n >= 8
-    ordinary = ordinary and kind in ("classes", "two classes", "numbers", "words")
+    ordinary = ordinary and kind in ORDINARY
     ordinary = ordinary and weights is None and layout not in ("strings", "object")
     return Data(
         _laid_out(rng, X, dtype, layout), y, weights, _laid_out(rng, new, dtype, layout), what,

@@ -127,3 +127,10 @@ def test_new_categories_in_later_parts():
     assert model.n_categories_.tolist() == [6]  # none is forgotten
     whole = ours.CategoricalNB().fit([[0], [1], [5], [0]], [0, 1, 1, 1])
     assert_allclose(model.feature_log_prob_[0], whole.feature_log_prob_[0])
+
+
+def test_a_code_of_a_billion_does_not_take_all_memory():
+    """Counts are by number: scikit-learn asks for 24 GB here, and the system may end it."""
+    X = np.array([[10**9], [3], [5]])
+    with pytest.raises(MemoryError, match="OrdinalEncoder"):
+        ours.CategoricalNB().fit(X, [0, 1, 2])

@@ -11,13 +11,14 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from fastml import cluster, ensemble, linear_model, mixture, neighbors, svm
+from fastml import cluster, decomposition, ensemble, linear_model, manifold, mixture, neighbors, svm
 from fastml._progress import NoSteps, fit_steps
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(240, 4))
 LABELS = (X[:, 0] + 0.5 * RNG.normal(size=240) > 0).astype(int)
 VALUES = X[:, 0] + 0.1 * RNG.normal(size=240)
+GRAPH = neighbors.kneighbors_graph(X, 10)
 
 FITS = {
     "forest": (ensemble.RandomForestClassifier(40, random_state=0), "n_estimators"),
@@ -49,6 +50,32 @@ FITS = {
         "cv",
     ),
     "mixture": (mixture.GaussianMixture(2, n_init=2, random_state=0), "n_init"),
+    "DBSCAN by a tree": (cluster.DBSCAN(0.5), None),
+    "DBSCAN by bits": (cluster.DBSCAN(0.5, algorithm="brute"), None),
+    "Ward": (cluster.AgglomerativeClustering(3), None),
+    "average": (cluster.AgglomerativeClustering(3, linkage="average"), None),
+    "single": (cluster.AgglomerativeClustering(3, linkage="single"), None),
+    "single, other metric": (
+        cluster.AgglomerativeClustering(3, linkage="single", metric="braycurtis"),
+        None,
+    ),
+    "along a graph": (cluster.AgglomerativeClustering(3, connectivity=GRAPH), None),
+    "medians": (cluster.KMedians(3, n_init=2, random_state=0), "n_init"),
+    "medoids": (cluster.KMedoids(3, random_state=0), None),
+    "centroids": (cluster.KCentroids(3, n_init=2, random_state=0), "n_init"),
+    "soft": (cluster.SoftKMeans(3, n_init=2, random_state=0), "n_init"),
+    "directions": (cluster.SphericalKMeans(3, n_init=2, random_state=0), "n_init"),
+    "chunks": (cluster.BFR(3, chunk_size=80, random_state=0), None),
+    "perceptron of kernels": (svm.KernelPerceptron(max_iter=3, random_state=0), "max_iter"),
+    "kernel logistic": (svm.KernelLogisticRegression(), None),
+    "MDS": (manifold.MDS(init="random", n_init=2, max_iter=20, random_state=0), None),
+    "Sammon": (manifold.SammonMapping(max_iter=500), "max_iter"),
+    "SNE": (manifold.SNE(max_iter=20, random_state=0), "max_iter"),
+    "folds of a path": (linear_model.LassoCV(cv=3, alphas=4), "cv"),
+    "epochs": (linear_model.SGDClassifier(random_state=0), None),
+    "epochs of numbers": (linear_model.SGDRegressor(random_state=0), None),
+    "epochs of one class": (linear_model.SGDOneClassSVM(random_state=0), None),
+    "factors": (decomposition.FactorAnalysis(2), "max_iter"),
 }
 every_fit = pytest.mark.parametrize("name", FITS)
 
@@ -95,6 +122,9 @@ def test_tasks_begin_and_end(name):
     assert events[-2:] == [("end", True, most), "teardown"]
     assert sum(e[0] == "begin" for e in events[1:-1]) == sum(e[0] == "end" for e in events[1:-1])
     assert len(listener.models) >= 1
+    for attribute in ("labels_", "children_", "embedding_"):
+        if hasattr(plain, attribute):
+            np.testing.assert_array_equal(getattr(model, attribute), getattr(plain, attribute))
     for method in ("predict", "transform"):
         if hasattr(model, method):
             found, expected = (getattr(m, method)(X) for m in (model, plain))
@@ -143,12 +173,19 @@ def test_models_of_the_steps_predict(name):
         ("batches", lambda m: m.n_steps_),
         ("bisections", lambda m: len(m.cluster_centers_) - 1),
         ("isolation", lambda m: len(m.estimators_) / 16),
+        ("centroids", lambda m: m.n_iter_),
+        ("soft", lambda m: m.n_iter_),
+        ("perceptron of kernels", lambda m: m.n_iter_),
+        ("epochs", lambda m: m.n_iter_),
+        ("factors", lambda m: m.n_iter_),
     ],
 )
+@pytest.mark.filterwarnings("ignore:.*did not converge in max_iter")
 def test_a_callback_ends_the_fit(name, made):
     model = clone(FITS[name][0]).set_callbacks(Listener(2)).fit(X, target(FITS[name][0]))
     assert made(model) == 2
-    assert len(model.predict(X)) == len(X)
+    answer = model.predict if hasattr(model, "predict") else model.transform
+    assert len(answer(X)) == len(X)
 
 
 def test_a_search_that_was_ended_keeps_the_best():

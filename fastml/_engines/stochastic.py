@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from fastml._engines.rows import csr_rows
 from fastml._engines.smooth_linear.design import SmoothDesign
+from fastml._progress import current_steps
 from fastml._validation import kernel_view
 from fastml.kernels.linear import stochastic as kernels
 from fastml.kernels.linear.stochastic import SgdRows, SgdRules, SgdState, rescale, sgd_epoch
@@ -97,10 +98,11 @@ def descend(
     for epoch in range(1, stopping.max_iter + 1):
         if seed is not None:
             kernels.shuffle_as_sklearn(order, seed)
+        step = current_steps().begin("epoch")
         numbers[kernels.LOSS_SUM] = numbers[kernels.OBJECTIVE_SUM] = 0.0
         sgd_epoch(rules, rows, order, left_out, state)
         finite = bool(np.isfinite(numbers[kernels.INTERCEPT]) and np.isfinite(state.w).all())
-        if not finite:
+        if step.end() or not finite:
             break
         if score is not None:
             # The weights without their scale, as in scikit-learn.
@@ -161,10 +163,13 @@ def perceptron_batches(
             break
         epoch += 1
         n_updates += n_wrong
+        told = current_steps().begin("epoch")
         step = design.slopes(np.where(wrong, signs * weights, 0.0))
         if not fit_intercept:
             step[-1] = 0.0
         point = point + eta * step
+        if told.end():
+            break
         if score is not None and watch.ends(-score(point[:-1], float(point[-1]))):
             break
     finite = bool(np.isfinite(best).all())

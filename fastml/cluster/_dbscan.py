@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin
 
 from fastml._engines.distances.names import METRICS, TREE_METRICS
+from fastml._progress import CallbackSupport, fit_steps, telling, told
 from fastml._sklearn import Interval, StrOptions, check_sample_weight, fit_context, validate_params
 from fastml._threads import chunk_rows, effective_n_threads, thread_limit
 from fastml._validation import kernel_view, validate_data
@@ -25,7 +26,7 @@ MARKED_SHARE = 0.25
 METRIC_NAMES = {*METRICS, *TREE_METRICS, "nan_euclidean", "precomputed"}
 
 
-class DBSCAN(ClusterMixin, BaseEstimator):
+class DBSCAN(CallbackSupport, ClusterMixin, BaseEstimator):
     """Density-based clustering: dense regions and what they reach.
 
     A row is *core* if at least ``min_samples`` rows (itself included) lie within ``eps``. Core rows
@@ -133,10 +134,9 @@ class DBSCAN(ClusterMixin, BaseEstimator):
         weights = None
         if sample_weight is not None:
             weights = kernel_view(check_sample_weight(sample_weight, X, dtype=np.float64))
-        if self._for_tree(X):
-            labels, core = self._fit_tree(X, weights)
-        else:
-            labels, core = self._fit_lists(X, weights)
+        with fit_steps(self, None, X) as steps, telling(steps):
+            fit = self._fit_tree if self._for_tree(X) else self._fit_lists
+            labels, core = fit(X, weights)
         self.core_sample_indices_ = np.flatnonzero(core)
         self.labels_ = labels
         if len(self.core_sample_indices_):
@@ -193,11 +193,11 @@ class DBSCAN(ClusterMixin, BaseEstimator):
         ]
         enough = float(self.min_samples)
         by_leaf = weights.reshape(n_leaves, LEAF_POINTS)
-        for block in blocks:
+        for block in told("core rows", blocks):
             kernels.core_leaves(
                 *block, per_chunk, tree, search, by_leaf, enough, may_stop, core, n_threads=threads
             )
-        for block in blocks:
+        for block in told("clusters", blocks):
             kernels.join_leaves(*block, tree, search, core, parent, whole)
         place = np.empty(n, dtype=np.intp)
         place[tree.order[filled]] = np.flatnonzero(filled)
@@ -205,7 +205,7 @@ class DBSCAN(ClusterMixin, BaseEstimator):
         root_label = np.full(n_leaves * LEAF_POINTS, -1, dtype=np.intp)
         n_clusters = kernels.number_leaves(place, core, parent, root_label, labels)
         if n_clusters:
-            for block in blocks:
+            for block in told("border", blocks):
                 kernels.border_leaves(
                     *block,
                     per_chunk,
@@ -232,14 +232,14 @@ class DBSCAN(ClusterMixin, BaseEstimator):
         room = _working_memory() / 16
         step = min(n, max(256, int(room / (4 * n))))
 
-        def lists():
-            for start in range(0, n, step):
+        def lists(pass_name):
+            for start in told(pass_name, range(0, n, step)):
                 stop = min(start + step, n)
                 found = kept.get(start) or model._within(X[start:stop], None, with_distances=False)
                 yield start, found[:2]
 
         total = np.empty(n)
-        for start, (indptr, indices) in lists():
+        for start, (indptr, indices) in lists("core rows"):
             if sample_weight is None:
                 total[start : start + step] = np.diff(indptr)
             else:
@@ -249,18 +249,18 @@ class DBSCAN(ClusterMixin, BaseEstimator):
                 kept[start] = indptr, indices
         core = total >= self.min_samples
         parent = np.arange(n)
-        for start, runs in lists():
+        for start, runs in lists("clusters"):
             kernels.join_lists(start, *runs, core, parent)
         labels = np.full(n, -1, dtype=np.intp)
         kernels.number_clusters(core, parent, labels)
-        for start, runs in lists():
+        for start, runs in lists("border"):
             kernels.border_lists(start, *runs, core, labels)
         return labels, core
 
     def _fit_marks(self, n, blocks, sample_weight):
         """By a bit for every pair of rows."""
         marks, labels = np.empty((n, -(-n // 64)), dtype=np.uint64), np.empty(n, dtype=np.intp)
-        for rows, found in blocks:
+        for rows, found in told("neighbours", blocks):
             marks[rows] = found
         if sample_weight is None:
             total = np.empty(n, dtype=np.intp)

@@ -15,6 +15,7 @@ from fastml._docs import documented
 from fastml._engines.spectral import factors
 from fastml._engines.spectral.operators import CentredRows, projected
 from fastml._engines.spectral.scatter import scatter_of, spread_of
+from fastml._progress import CallbackSupport, fit_steps
 from fastml._sklearn import Interval, StrOptions, fit_context
 from fastml._validation import FLOATS, check_fitted, validate_data
 from fastml.decomposition._docs import ENTRIES
@@ -23,7 +24,9 @@ SMALL = 1e-12
 
 
 @documented(ENTRIES)
-class FactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class FactorAnalysis(
+    CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """Factor analysis: x = mean + W' z + noise, with noise of a variance of its own per column.
 
     z ~ N(0, I) has n_components entries. W and the variances ψ of the noise maximise the
@@ -149,25 +152,27 @@ class FactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         log_likelihoods: list[float] = []
         before = -np.inf
         W = np.zeros((k, d))
-        for _ in range(self.max_iter):
-            root = np.sqrt(psi) + SMALL
-            values, rows, left = spectrum(root)
-            W = np.sqrt(np.maximum(values - 1.0, 0.0))[:, None] * rows * root
-            with np.errstate(divide="ignore"):
-                logs = np.log(values).sum()
-            found = -0.5 * n * (constant + logs + left + np.log(psi).sum())
-            log_likelihoods.append(float(found))
-            if found - before < self.tol:
-                break
-            before = found
-            psi = np.maximum(variances - (W**2).sum(axis=0), SMALL)
-        else:
-            warnings.warn(
-                "FactorAnalysis did not converge. You might want to increase the number of "
-                "iterations.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        with fit_steps(self, self.max_iter, X) as steps:
+            for _ in range(self.max_iter):
+                step = steps.begin()
+                root = np.sqrt(psi) + SMALL
+                values, rows, left = spectrum(root)
+                W = np.sqrt(np.maximum(values - 1.0, 0.0))[:, None] * rows * root
+                with np.errstate(divide="ignore"):
+                    logs = np.log(values).sum()
+                found = -0.5 * n * (constant + logs + left + np.log(psi).sum())
+                log_likelihoods.append(float(found))
+                if step.end() or found - before < self.tol:
+                    break
+                before = found
+                psi = np.maximum(variances - (W**2).sum(axis=0), SMALL)
+            else:
+                warnings.warn(
+                    "FactorAnalysis did not converge. You might want to increase the number of "
+                    "iterations.",
+                    ConvergenceWarning,
+                    stacklevel=4,
+                )
         self.components_ = W if self.rotation is None else rotated(W, self.rotation)
         self.mean_, self.noise_variance_ = mean, psi
         self.loglike_, self.n_iter_ = log_likelihoods, len(log_likelihoods)

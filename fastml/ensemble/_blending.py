@@ -30,13 +30,12 @@ from fastml._sklearn import (
     RoutingNotSupportedMixin,
     StrOptions,
     check_feature_names_in,
-    check_sample_weight,
     fit_context,
     raise_for_unsupported_routing,
     safe_indexing,
 )
 from fastml._threads import effective_n_threads, single_threaded_blas, thread_limit
-from fastml._validation import validate_data
+from fastml._validation import check_sample_weight, validate_data
 from fastml.ensemble._forest._classifiers import RandomForestClassifier
 from fastml.ensemble._forest._regressors import RandomForestRegressor
 from fastml.ensemble._hist_gradient_boosting._estimators import (

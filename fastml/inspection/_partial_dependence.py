@@ -15,10 +15,10 @@ from fastml._sklearn import (
     HasMethods,
     Interval,
     StrOptions,
-    check_sample_weight,
     safe_indexing,
     validate_params,
 )
+from fastml._validation import check_sample_weight
 from fastml.inspection._answers import answering_models, knows_its_trees, rarely_moves
 
 BY_RECURSION = (

@@ -10,8 +10,8 @@ from scipy import linalg
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from fastml._docs import COMMON, documented
-from fastml._sklearn import Interval, check_sample_weight, fit_context
-from fastml._validation import FLOATS, validate_data
+from fastml._sklearn import Interval, fit_context
+from fastml._validation import FLOATS, check_sample_weight, validate_data
 from fastml.linear_model._predictor import linear_predictor
 
 ENTRIES = {

@@ -10,6 +10,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from fastml._docs import documented
 from fastml._engines.linear.elastic_net import penalty_grid
+from fastml._progress import CallbackSupport, fit_steps
 from fastml._sklearn import Interval, StrOptions, fit_context, raise_for_params
 from fastml._threads import effective_n_threads
 from fastml._validation import FLOATS, validate_data
@@ -40,7 +41,7 @@ def _cv_but(*names):
     return {name: value for name, value in CV_CONSTRAINTS.items() if name not in names}
 
 
-class _PathCV(ChosenByFolds, LinearPredictor):
+class _PathCV(CallbackSupport, ChosenByFolds, LinearPredictor):
     """Folds, paths on each, the best mean error, and the fit on all rows."""
 
     _joint = False
@@ -68,7 +69,8 @@ class _PathCV(ChosenByFolds, LinearPredictor):
         folds = self._folds(X, y, params, sample_weight=sample_weight)
         rows = FoldMoments(X, Y, weights, self.fit_intercept, self._joint, folds)
         grids = self._grids(rows, l1_ratios)
-        errors = self._errors(rows, l1_ratios, grids)  # (l1_ratios, folds, alphas)
+        with fit_steps(self, len(l1_ratios) * len(folds), X, y) as steps:
+            errors = self._errors(rows, l1_ratios, grids, steps)  # (l1_ratios, folds, alphas)
         means = errors.mean(axis=1)
         # A path that ended in NaN never wins.
         means = np.where(np.isfinite(means), means, np.inf)
@@ -121,16 +123,19 @@ class _PathCV(ChosenByFolds, LinearPredictor):
             "shuffle": shuffle,
         }  # fmt: skip
 
-    def _errors(self, rows, l1_ratios, grids):
+    def _errors(self, rows, l1_ratios, grids, steps):
         jobs = [(f, s) for s in range(len(l1_ratios)) for f in range(len(rows.folds))]
         options = self._options()
 
         def work(job):
             fold, share = job
-            return rows.error(fold, grids[share], float(l1_ratios[share]), options)
+            step = steps.begin("fold")
+            found = rows.error(fold, grids[share], float(l1_ratios[share]), options)
+            step.end()
+            return found
 
         threads = effective_n_threads(self.n_jobs, 10.0 * rows.X.shape[0] * rows.X.shape[1])
-        if threads == 1 or options["shuffle"] is not None:
+        if threads == 1 or options["shuffle"] is not None or steps.told:
             found = [work(job) for job in jobs]
         else:
             with ThreadPoolExecutor(threads) as pool:

@@ -24,6 +24,13 @@ from fastml._engines.linear.elastic_net import (
 from fastml._sklearn import manual_routing, routing_enabled
 
 
+def fold_average(values, weights):
+    """The weighted average of the rows of a fold, or a ValueError if they have no weight."""
+    if weights is not None and not weights.any():
+        raise ValueError("Sample weights must contain at least one non-zero number in every fold.")
+    return np.average(values, axis=0, weights=weights)
+
+
 class ChosenByFolds:
     """A model that splits its rows by ``cv``, which metadata may be routed to."""
 
@@ -133,7 +140,7 @@ class FoldMoments:
             coefs = found.coefs[:, :, t].T
             residuals = X @ coefs + (found.y_means[t] - found.x_means @ coefs)
             residuals -= self.Y[test, t, None]
-            errors += np.average(residuals * residuals, axis=0, weights=left)
+            errors += fold_average(residuals * residuals, left)
         tolerance = options["tol"] * found.squares[0]
         return errors / n_targets, found.gaps[:, 0] - tolerance
 

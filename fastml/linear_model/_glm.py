@@ -19,6 +19,9 @@ from fastml._validation import (
     FLOATS,
     check_array,
     check_is_fitted,
+from fastml._sklearn import Interval, StrOptions, fit_context
+    check_sample_weight,
+    check_weights,
     kernel_view,
     validate_data,
 )
@@ -170,7 +173,7 @@ class GeneralizedLinearBase(Summarised, RegressorMixin, BaseEstimator):
         )  # fmt: skip
         y = check_array(y, dtype=X.dtype, order="C", ensure_2d=False)
         if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, X, dtype=X.dtype)
+            sample_weight = check_weights(sample_weight, X, dtype=X.dtype)
         self._check_range(y)
         shift = check_offset(offset, X.shape[0])
 

@@ -42,7 +42,7 @@ def _angles(found, dtype, return_path, return_n_iter):
     """What both functions return of a path."""
     alphas, coefs = found.alphas.astype(dtype), found.coefs.astype(dtype)
     if not return_path:
-        alphas, coefs = alphas[-1], coefs[:, -1]
+        alphas, coefs = alphas[-1:], coefs[:, -1]
     path = alphas, found.active, coefs
     return (*path, found.steps) if return_n_iter else path
 

@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from fastml._docs import COMMON, documented
 from fastml._engines.smooth_linear.design import SmoothDesign
 from fastml._engines.smooth_linear.huber_scale import HuberObjective, minimise_huber
-from fastml._sklearn import Interval, check_sample_weight, fit_context
-from fastml._validation import FLOATS, validate_data
+from fastml._sklearn import Interval, fit_context
+from fastml._validation import FLOATS, check_sample_weight, validate_data
 from fastml.linear_model._predictor import linear_predictor, warn_unless_converged
 
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from fastml._engines.smooth_linear.design import SmoothDesign
 from fastml._engines.smooth_linear.proximal import ProximalProblem
-from fastml._sklearn import Interval, check_sample_weight, validate_params
-from fastml._validation import FLOATS, check_array
+from fastml._sklearn import Interval, validate_params
+from fastml._validation import FLOATS, check_array, check_sample_weight
 from fastml.losses import RowLoss, Squared
 from fastml.penalties import Penalty
 

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_symmetric
 
 from fastml._docs import documented
+from fastml._progress import CallbackSupport, current_steps, fit_steps, telling
 from fastml._sklearn import Hidden, Interval, StrOptions, fit_context, validate_params
 from fastml._threads import chunk_rows, effective_n_threads, single_threaded_blas
 from fastml._validation import check_array, kernel_view, validate_data
@@ -117,6 +118,7 @@ class Majoriser:
         if self.metric:
             self._pass(Y, sums)
         for iteration in range(max_iter):
+            step = current_steps().begin()
             if not self.metric:
                 self._disparities(Y, iteration == 0)
                 self._pass(Y, sums)
@@ -124,11 +126,14 @@ class Majoriser:
             stress, squares = self._pass(Y, sums)
             if verbose >= 2:
                 print(f"Iteration {iteration}, stress {stress:.4f}")  # noqa: T201
+            ended = step.end()
             if old is not None and (squares <= 0 or (old - stress) / squares < eps):
                 if verbose:
                     print(f"Convergence criterion reached (iteration {iteration}).")  # noqa: T201
                 break
             old = stress
+            if ended:
+                break
         if normalized:
             stress = float(np.sqrt(stress / squares)) if squares > 0 else 0.0
         return Y, stress, iteration + 1
@@ -296,7 +301,7 @@ def check_symmetric_with_gaps(distances):
 
 
 @documented()
-class MDS(BaseEstimator):
+class MDS(CallbackSupport, BaseEstimator):
     """Multidimensional scaling: positions whose distances are close to those of the rows.
 
     Minimises ``stress = Σ_{i<j} w_ij (|y_i - y_j| - δ_ij)²``; see `smacof`.
@@ -469,21 +474,22 @@ class MDS(BaseEstimator):
                 raise ValueError("init='classical_mds' needs all distances; some are NaN")
             scaling = ClassicalMDS(self.n_components, metric="precomputed", n_jobs=self.n_jobs)
             init = scaling.fit_transform(distances)
-        self.embedding_, self.stress_, self.n_iter_ = smacof(
-            distances,
-            metric=metric_mds,
-            n_components=self.n_components,
-            init=init,
-            n_init=self.n_init,
-            n_jobs=self.n_jobs,
-            max_iter=self.max_iter,
-            verbose=self.verbose,
-            eps=self.eps,
-            random_state=self.random_state,
-            return_n_iter=True,
-            normalized_stress=self.normalized_stress,
-            weights=weights,
-        )
+        with fit_steps(self, None, X) as steps, telling(steps):
+            self.embedding_, self.stress_, self.n_iter_ = smacof(
+                distances,
+                metric=metric_mds,
+                n_components=self.n_components,
+                init=init,
+                n_init=self.n_init,
+                n_jobs=self.n_jobs,
+                max_iter=self.max_iter,
+                verbose=self.verbose,
+                eps=self.eps,
+                random_state=self.random_state,
+                return_n_iter=True,
+                normalized_stress=self.normalized_stress,
+                weights=weights,
+            )
         self.dissimilarity_matrix_ = distances
         return self.embedding_
 

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from fastml._docs import documented
+from fastml._progress import CallbackSupport, current_steps, fit_steps, telling
 from fastml._sklearn import Interval, StrOptions, fit_context
 from fastml._threads import chunk_rows, effective_n_threads
 from fastml._validation import kernel_view, validate_data
@@ -23,7 +24,7 @@ HALVINGS = 20
 
 
 @documented()
-class SammonMapping(BaseEstimator):
+class SammonMapping(CallbackSupport, BaseEstimator):
     """Sammon's mapping of rows to few dimensions.
 
     Minimises ``E = 1 / Σ ρ · Σ_{i<j} (|y_i - y_j| - ρ_ij)² / ρ_ij`` for the distances ρ of rows by
@@ -160,7 +161,9 @@ class SammonMapping(BaseEstimator):
             targets = square_distances(self, X, self.metric, "SammonMapping", BYTES_PER_PAIR)
         targets = np.ascontiguousarray(targets, dtype=np.float64)
         problem = SammonStress(targets, 1 if self.weighting == "sammon" else 2, self.n_jobs)
-        self.embedding_, self.stress_, self.n_iter_ = self._descend(problem, self._start(targets))
+        start = self._start(targets)
+        with fit_steps(self, self.max_iter, X) as steps, telling(steps):
+            self.embedding_, self.stress_, self.n_iter_ = self._descend(problem, start)
         return self.embedding_
 
     def _start(self, targets):
@@ -182,6 +185,7 @@ class SammonMapping(BaseEstimator):
         n_steps = 0
         while n_steps < self.max_iter:
             n_steps += 1
+            told = current_steps().begin()
             step = slopes / np.maximum(np.abs(curves), np.finfo(float).tiny)
             share = 1.0
             for _ in range(HALVINGS):
@@ -191,11 +195,12 @@ class SammonMapping(BaseEstimator):
                     break
                 share *= 0.5
             else:
+                told.end()
                 break
             fall = value - found[0]
             Y = moved
             value, slopes, curves = found
-            if fall <= self.tol * value:
+            if told.end() or fall <= self.tol * value:
                 break
         else:
             warnings.warn(

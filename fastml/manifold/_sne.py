@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from fastml._docs import documented
+from fastml._progress import CallbackSupport, fit_steps
 from fastml._sklearn import Interval, StrOptions, fit_context
 from fastml._threads import single_threaded_blas
 from fastml._validation import validate_data
@@ -22,7 +23,7 @@ START_SPREAD = 0.1
 
 
 @documented()
-class SNE(BaseEstimator):
+class SNE(CallbackSupport, BaseEstimator):
     """Stochastic neighbour embedding, which t-SNE was made of.
 
     Minimises ``C = Σ_i KL(P_i‖Q_i) = Σ_i Σ_j p_j|i log(p_j|i / q_j|i)`` with
@@ -155,10 +156,16 @@ class SNE(BaseEstimator):
             raise ValueError(f"perplexity ({self.perplexity}) must be less than n_samples ({n})")
         distances = square_distances(self, X, self.metric, "SNE", BYTES_PER_PAIR)
         P = self.affinities(distances)
-        with single_threaded_blas():
+        with fit_steps(self, self.max_iter, X) as steps, single_threaded_blas():
+
+            def report(intermediate_result):
+                if steps.begin().end():
+                    raise StopIteration  # SciPy's way to end early
+
             found = minimize(
                 lambda flat: _cost(flat, P, self.n_components), self._start(X).ravel(), jac=True,
                 method="L-BFGS-B", options={"maxiter": self.max_iter, "gtol": self.tol},
+                callback=report if steps.told else None,
             )  # fmt: skip
         self.embedding_ = found.x.reshape(n, self.n_components)
         self.kl_divergence_ = float(found.fun)

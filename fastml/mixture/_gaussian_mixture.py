@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from fastml._engines.em import SHAPES, MixtureRows, Parameters, finish
 from fastml._progress import CallbackSupport, fit_steps
 from fastml._sklearn import Interval, StrOptions, fit_context, num_samples
-from fastml._validation import FLOATS, check_fitted, check_weights
+from fastml._validation import FLOATS, check_fitted, relative_weights
 from fastml.kernels.mixture.em import HARD, STATISTICS, STORE, STORE_LABELS
 from fastml.mixture import _start
 from fastml.mixture._progress import RunProgress
@@ -215,7 +215,7 @@ class GaussianMixture(CallbackSupport, DensityMixin, BaseEstimator):
                 "Expected n_samples >= n_components but got n_components = "
                 f"{self.n_components}, n_samples = {X.shape[0]}"
             )
-        weights = check_weights(sample_weight, X, dtype=np.float64)
+        weights, _ = relative_weights(sample_weight, X, dtype=np.float64)
         given = _start.check_given(self, X.shape[1])
         rows = self._rows(X, weights, np.average(X, axis=0, weights=weights))
         start = self.warm_start and hasattr(self, "converged_")

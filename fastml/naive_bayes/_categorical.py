@@ -5,10 +5,14 @@ from __future__ import annotations
 from numbers import Integral
 
 import numpy as np
+import sklearn
 
 from fastml._sklearn import Interval
 from fastml._validation import validate_data
 from fastml.naive_bayes._discrete import DiscreteBase
+
+BYTES_PER_CATEGORY = 24
+"""Of a class: counts, new counts and logarithms."""
 
 
 class CategoricalNB(DiscreteBase):
@@ -108,6 +112,7 @@ class CategoricalNB(DiscreteBase):
     def _add_counts(self, X, codes, weights):
         n_classes = len(self.classes_)
         needed = self._number_of_categories(X)
+        _check_tables(n_classes, int(np.sum(needed, dtype=np.float64)))
         counts = []
         for j, before in enumerate(self.category_count_):
             n = max(int(needed[j]), before.shape[1])
@@ -131,3 +136,18 @@ class CategoricalNB(DiscreteBase):
         for j, logs in enumerate(self.feature_log_prob_):
             scores += logs[:, X[:, j]]
         return scores.T + self.class_log_prior_
+
+
+def _check_tables(n_classes: int, n_categories: int) -> None:
+    """Raise a MemoryError if counts by class and category take more than the working memory.
+
+    Categories are the numbers from 0 to the largest one: a code of a billion asks for as many.
+    """
+    needed = BYTES_PER_CATEGORY * n_classes * n_categories / 2**20
+    allowed = sklearn.get_config()["working_memory"]
+    if needed > allowed:
+        raise MemoryError(
+            f"CategoricalNB needs counts of {n_categories} categories in {n_classes} classes, "
+            f"{needed:.0f} MiB; the working memory is {allowed} MiB. Number the categories without "
+            "gaps (OrdinalEncoder), or allow more by sklearn.set_config(working_memory=...)."
+        )

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from fastml._engines.labels import classes_and_codes
 from fastml._engines.rows import csr_rows
-from fastml._sklearn import Interval, check_partial_fit_first_call, check_sample_weight, fit_context
-from fastml._validation import kernel_view, validate_data
+from fastml._sklearn import Interval, check_partial_fit_first_call, fit_context
+from fastml._validation import check_sample_weight, kernel_view, validate_data
 from fastml.kernels.bayes.counts import add_sparse_rows
 from fastml.naive_bayes._base import NaiveBayesBase, class_codes
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastml._engines.labels import classes_and_codes
-from fastml._sklearn import Interval, check_partial_fit_first_call, check_sample_weight, fit_context
+from fastml._sklearn import Interval, check_partial_fit_first_call, fit_context
 from fastml._threads import chunk_rows, effective_n_threads
-from fastml._validation import FLOATS, kernel_view, validate_data
+from fastml._validation import FLOATS, check_sample_weight, kernel_view, validate_data
 from fastml.kernels.bayes.gaussian import class_moments, gaussian_scores
 from fastml.naive_bayes._base import NaiveBayesBase, check_priors, class_codes
 

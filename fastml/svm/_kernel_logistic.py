@@ -11,6 +11,7 @@ from scipy.special import expit
 
 from fastml._engines.gram.matrix import GRAM_CONSTRAINTS
 from fastml._engines.optimise import line_search, moved, solve_positive
+from fastml._progress import CallbackSupport, current_steps, fit_steps, telling
 from fastml._sklearn import Interval, StrOptions, fit_context
 from fastml._validation import check_weights
 from fastml.svm._kernel_classifier import KernelClassifierBase
@@ -21,7 +22,7 @@ SUFFICIENT = 1e-4
 MOST_TRIALS = 30
 
 
-class KernelLogisticRegression(KernelClassifierBase):
+class KernelLogisticRegression(CallbackSupport, KernelClassifierBase):
     """Logistic regression in the space of a kernel, one class against the rest.
 
     Minimises over f = Σ c_i k(x_i, ·) and the intercept b, for targets y = ±1,
@@ -160,7 +161,8 @@ class KernelLogisticRegression(KernelClassifierBase):
         else:
             costs = np.where(signs > 0, factors[:, None] * costs, costs)
 
-        found = [self._newton(K, sign, cost) for sign, cost in zip(signs, costs)]
+        with fit_steps(self, None, X, y) as steps, telling(steps):
+            found = [self._newton(K, sign, cost) for sign, cost in zip(signs, costs)]
         coefficients = np.zeros((len(signs), X.shape[0]))
         coefficients[:, kept] = [c for c, _, _ in found]
         self.intercept_ = np.array([b for _, b, _ in found])
@@ -187,6 +189,7 @@ class KernelLogisticRegression(KernelClassifierBase):
             scale = C.max()
             if steps and np.abs(c - pull).max() <= self.tol * scale:
                 return c, b, steps
+            told = current_steps().begin()
             new_c, new_b = _newton_point(K, y, C, margins, Kc + b, self.fit_intercept)
             change, shift = new_c - c, new_b - b
             K_change = K @ change
@@ -196,11 +199,14 @@ class KernelLogisticRegression(KernelClassifierBase):
                 partial(_objective_along, point, direction, y, C), objective, slope,
                 sufficient=SUFFICIENT, most_trials=MOST_TRIALS,
             )  # fmt: skip
+            ended = told.end()
             if found is None:  # rounding, or a kernel for which Newton's direction leads upwards
                 done = np.abs(c - pull).max() <= 1e3 * self.tol * scale
                 return c, b, steps if done else self.max_iter
             size, objective = found
             c, Kc, b = moved(point, direction, size)
+            if ended:
+                break
         return c, b, self.max_iter
 
     def predict_proba(self, X):

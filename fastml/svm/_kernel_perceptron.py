@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_random_state
 
 from fastml._engines.gram.matrix import GRAM_CONSTRAINTS
+from fastml._progress import CallbackSupport, fit_steps
 from fastml._sklearn import Interval, fit_context
 from fastml.svm._kernel_classifier import KernelClassifierBase
 
@@ -16,7 +17,7 @@ __all__ = ["KernelPerceptron"]
 ROWS_PER_BLOCK = 256
 
 
-class KernelPerceptron(KernelClassifierBase):
+class KernelPerceptron(CallbackSupport, KernelClassifierBase):
     """The perceptron in the space of a kernel, one class against the rest.
 
     Rows are visited in turn; one on the wrong side, y_i f(x_i) ≤ 0, adds y_i k(x_i, ·) to f. If
@@ -134,21 +135,22 @@ class KernelPerceptron(KernelClassifierBase):
         rng = check_random_state(self.random_state)
         coefficients, delays = np.zeros_like(signs), np.zeros_like(signs)
         mistakes = np.zeros(len(signs), dtype=np.intp)
-        for epoch in range(self.max_iter):
-            before = mistakes.sum()
-            if self.shuffle:
-                rng.shuffle(order)
-            for first in range(0, n_rows, ROWS_PER_BLOCK):
-                rows = order[first : first + ROWS_PER_BLOCK]
-                K = np.ascontiguousarray(rows_of(rows))
-                scores = K @ coefficients.T
-                step = epoch * n_rows + first
-                perceptron_block(
-                    K, rows, signs, scores, coefficients, delays, mistakes, float(step)
-                )
-            self.converged_ = bool(mistakes.sum() == before)
-            if self.converged_:
-                break
+        with fit_steps(self, self.max_iter, X, y) as steps:
+            for epoch in range(self.max_iter):
+                before, told = mistakes.sum(), steps.begin("epoch")
+                if self.shuffle:
+                    rng.shuffle(order)
+                for first in range(0, n_rows, ROWS_PER_BLOCK):
+                    rows = order[first : first + ROWS_PER_BLOCK]
+                    K = np.ascontiguousarray(rows_of(rows))
+                    scores = K @ coefficients.T
+                    step = epoch * n_rows + first
+                    perceptron_block(
+                        K, rows, signs, scores, coefficients, delays, mistakes, float(step)
+                    )
+                self.converged_ = bool(mistakes.sum() == before)
+                if told.end() or self.converged_:
+                    break
         self.n_iter_ = epoch + 1
         self.mistakes_ = mistakes
         self.intercept_ = 0.0

@@ -28,11 +28,10 @@ from fastml._sklearn import (
     StrOptions,
     assert_all_finite_element_wise,
     check_n_features,
-    check_sample_weight,
     fit_context,
 )
 from fastml._threads import effective_n_threads
-from fastml._validation import validate_data
+from fastml._validation import check_sample_weight, validate_data
 from fastml.kernels.tree.exact_split import GrowthRules
 from fastml.kernels.tree.nodes import ABSOLUTE_ERROR, ERROR
 

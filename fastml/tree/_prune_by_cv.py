@@ -7,7 +7,8 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import indexable
 
 from fastml._engines.trees.pruning import pruning_path, with_leaves
-from fastml._sklearn import check_sample_weight, safe_indexing
+from fastml._sklearn import safe_indexing
+from fastml._validation import check_sample_weight
 
 
 def prune_by_cv(

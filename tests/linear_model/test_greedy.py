@@ -164,7 +164,7 @@ def test_paths_of_least_angles_with_and_without_rows(method, shape, dtype):
         np.testing.assert_allclose(found[0], theirs[0], atol=close)
         np.testing.assert_allclose(found[2], theirs[2], atol=close)
     end = ours.lars_path(X, y, return_path=False, **options)
-    assert end[0] == whole[0][-1]
+    np.testing.assert_array_equal(end[0], whole[0][-1:])
     np.testing.assert_array_equal(end[2], whole[2][:, -1])
 
 

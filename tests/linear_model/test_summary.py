@@ -586,3 +586,13 @@ def test_offsets_of_many_rows_begin_with_a_sample():
     assert np.abs(np.r_[residual.mean(), X.T @ residual / len(y)]).max() < 1e-8
     with pytest.raises(ValueError, match="offset must have shape"):
         model.predict(X, offset=offset[:5])
+
+
+@pytest.mark.filterwarnings("ignore:Columns are collinear")
+def test_no_degree_of_freedom_leaves_robust_errors_unknown():
+    """HC1 multiplies by n / (n - rank): NaN with as many columns as rows, no error."""
+    X = np.random.default_rng(0).normal(size=(3, 9))
+    from fastml.linear_model import GammaRegressor
+
+    model = GammaRegressor(alpha=1000.0, keep_summary="HC1").fit(X, np.abs(X[:, 0]) + 1.0)
+    assert np.isnan(model.summary().std_error).all()

@@ -209,7 +209,7 @@ class DenseRows(KMeansRows):
         self.shift = kernel_view(shift, dtype=X.dtype)
         self.shifted = ShiftedRows(self.X, self.shift, self.weights)
         self.bounds: HamerlyBounds | None = None
-        self.bounded = False
+        self.bounded = self.merged = False
 
     def operations_per_row(self, n_centers):
         return self.n_features * n_centers
@@ -234,6 +234,7 @@ class DenseRows(KMeansRows):
         lay_out_centers(centers, self.coefficients[:n_runs], self.norms[:n_runs])
 
     def visit(self, what, centers, labels, runs=ONE_RUN):
+        self.merged = False
         lloyd.lloyd_chunks(
             self.n_chunks,
             self.rows_per_chunk,
@@ -259,6 +260,10 @@ class DenseRows(KMeansRows):
             hamerly.shifted_norms(self.X, self.shift, self.bounds.row_norms)
         self.bounds.upper.fill(0)
         self.bounds.lower.fill(0)
+        self.statistics.sums.fill(0)
+        self.statistics.masses.fill(0)
+        self.touched = np.empty((self.n_chunks, self.n_centers), dtype=np.bool_)
+        self.merged = False
 
     def lloyd_pass(self, centers, labels, runs=ONE_RUN):
         if not self.bounded:
@@ -275,8 +280,21 @@ class DenseRows(KMeansRows):
             labels,
             self.bounds,
             self.statistics,
+            self.touched,
             n_threads=self.n_threads,
         )
+
+    def merge(self, n_runs=1):
+        if not (self.bounded and self.merged):
+            self.merged = True
+            return super().merge(n_runs)
+        hamerly.merge_touched(self.statistics, self.touched, self.total_sums, self.total_masses)
+        n_empty = np.count_nonzero(self.total_masses == 0.0)
+        return np.array([n_empty]), np.add.reduce(self.statistics.changed, axis=0)
+
+    def relocate_empty(self, run, n_empty, centers, labels):
+        super().relocate_empty(run, n_empty, centers, labels)
+        self.merged = False  # totals are no longer those of the chunks
 
     def take(self, indices):
         return self.X[indices] - self.shift

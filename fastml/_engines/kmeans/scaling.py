@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-ROWS_AT_ONCE = 1024
+from fastml._validation import kernel_view
+from fastml.kernels.cluster.lloyd import squared_deviations
 
 
 def column_means(X: NDArray) -> NDArray:
@@ -29,11 +30,4 @@ def scaled_tolerance(X, tol: float, means: NDArray | None = None) -> float:
 
         return float(np.mean(mean_variance_axis(X, axis=0)[1]) * tol)
     means = column_means(X) if means is None else means
-    block = np.empty((min(ROWS_AT_ONCE, X.shape[0]), X.shape[1]), X.dtype)
-    total = 0.0
-    for first in range(0, X.shape[0], ROWS_AT_ONCE):  # within the cache
-        rows = X[first : first + ROWS_AT_ONCE]
-        deviations = np.subtract(rows, means, out=block[: len(rows)])
-        squares = np.einsum("ij,ij->i", deviations, deviations)
-        total += float(np.add.reduce(squares, dtype=np.float64))
-    return total / X.size * tol
+    return squared_deviations(kernel_view(X), kernel_view(means)) / X.size * tol

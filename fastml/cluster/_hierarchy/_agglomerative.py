@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_memory
 
 from fastml._engines.distances.named import callable_matrix, is_compiled
 from fastml._engines.distances.names import METRICS, TREE_METRICS
+from fastml._progress import CallbackSupport, fit_steps, telling
 from fastml._sklearn import HasMethods, Interval, StrOptions, fit_context, validate_params
 from fastml._validation import check_array, validate_data
 from fastml.cluster._hierarchy._connected_merges import graph_tree
@@ -208,7 +209,7 @@ def cut_tree(n_clusters, children, n_leaves):
     return labels
 
 
-class AgglomerativeClustering(ClusterMixin, BaseEstimator):
+class AgglomerativeClustering(CallbackSupport, ClusterMixin, BaseEstimator):
     """Hierarchical clustering from the bottom up, cut into clusters.
 
     See `fastml.cluster.linkage` for the formulas.
@@ -348,7 +349,10 @@ class AgglomerativeClustering(ClusterMixin, BaseEstimator):
         stop_at = None if full else self.n_clusters
 
         build = check_memory(self.memory).cache(_tree, ignore=["n_jobs"])
-        out = build(X, self.linkage, self.metric, connectivity, stop_at, with_distance, self.n_jobs)
+        with fit_steps(self, None, X) as steps, telling(steps):
+            out = build(
+                X, self.linkage, self.metric, connectivity, stop_at, with_distance, self.n_jobs
+            )
         self.children_, self.n_connected_components_, self.n_leaves_, parents = out[:4]
         if with_distance:
             self.distances_ = out[-1]

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 from scipy import sparse
 
+from fastml._progress import current_steps
 from fastml.cluster._hierarchy._linkage import METHODS, check_finite, linkage_matrix
 from fastml.kernels.cluster import connected_merges as graph
 
@@ -83,9 +84,11 @@ def _merge_along_edges(method, n, n_nodes, rows, cols, distance, sums) -> graph.
             lists = graph.NeighbourLists(first, *(_grown(array, room) for array in lists[1:]))
             room = 2 * (counts[graph.CANDIDATES] + live)
             candidates = graph.CandidateEdges(*(_grown(array, room) for array in candidates))
+        step = current_steps().begin("merges")
         status = graph.merge_some(
             method, n, NEIGHBOURS_PER_CALL, nodes, lists, candidates, counts, tree
         )
+        step.end()
     return tree
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from fastml._engines.distances.named import callable_matrix, is_compiled
 from fastml._engines.distances.names import METRICS
+from fastml._progress import current_steps, told
 from fastml._threads import chunk_rows, effective_n_threads
 from fastml._validation import kernel_view, lookup
 from fastml.kernels.cluster import linkage as agglomeration
@@ -99,7 +100,7 @@ def square_distances(X: NDArray, metric: Metric, n_jobs=None) -> NDArray:
     n_threads = effective_n_threads(n_jobs, work=0.5 * n * n * X.shape[1])
     per_pair = 4.0 + X.shape[1] * (X.shape[1] if code == MAHALANOBIS else 1)
     step = max(2, min(512, int(TILE_WORK / (size * size * per_pair))))
-    for first in range(0, n_tiles, step):
+    for first in told("distances", range(0, n_tiles, step)):
         last = min(first + step, n_tiles)
         if by_gaps:
             pairwise.gap_tiles(
@@ -156,7 +157,9 @@ def merge_by_matrix(D: NDArray, n: int, method: str) -> tuple[NDArray, NDArray]:
     bits = rows.view(np.int64)
     budget = MERGES_PER_CALL
     while state[agglomeration.N_ACTIVE] > 1:
+        step = current_steps().begin("merges")
         steps(flat, square, code, slots, state, rows, bits, moved, merges, heights, budget)
+        step.end()
     return merges, np.sqrt(heights) if method in OF_MEANS else heights
 
 
@@ -170,7 +173,7 @@ def merge_by_ward(X: NDArray, n_jobs=None) -> tuple[NDArray, NDArray]:
     n_rows = min(64, chunk_rows(n, n * d))
     n_threads = effective_n_threads(n_jobs, work=float(n) * n * d)
     per_call = max(64, ENTRIES_PER_CALL // n)
-    for first in range(0, n, per_call):
+    for first in told("neighbours", range(0, n, per_call)):
         ward_chain.nearest_of_all(
             first,
             min(first + per_call, n),
@@ -184,7 +187,9 @@ def merge_by_ward(X: NDArray, n_jobs=None) -> tuple[NDArray, NDArray]:
         )
     budget = max(1, 10 * ENTRIES_PER_CALL // (d + 10))
     while state[agglomeration.N_ACTIVE] > 1:
+        step = current_steps().begin("merges")
         ward_chain.ward_merges(panel, slots, state, moved, merges, heights, budget)
+        step.end()
     return merges, np.sqrt(heights)
 
 
@@ -207,6 +212,7 @@ def merge_by_prim(X: NDArray, code: int, n_jobs=None) -> tuple[NDArray, NDArray]
         n_steps = min(width, max(1, width // 5, 64), max(1, ENTRIES_PER_CALL // (width * d)))
         slots = np.empty((n_steps, 2), dtype=np.int64)
         n_threads = effective_n_threads(n_jobs, work=float(width) * d)
+        step = current_steps().begin("merges")
         mst.panel_steps(
             n_steps,
             n_blocks,
@@ -225,6 +231,7 @@ def merge_by_prim(X: NDArray, code: int, n_jobs=None) -> tuple[NDArray, NDArray]
         heights[done : done + n_steps] = slots[:, 1]
         done += n_steps
         width = mst.close_gaps(panel, index, bits, width)
+        step.end()
     distances = heights.view(np.float64)
     if code == EUCLIDEAN:
         distances = np.sqrt(distances)
@@ -240,7 +247,7 @@ def _prim_on_matrix(flat: NDArray, square: bool, n: int) -> tuple[NDArray, NDArr
     slots = np.empty((n - 1, 2), dtype=np.int64)
     per_call = max(1, ENTRIES_PER_CALL // n)
     vertex = 0
-    for first in range(0, n - 1, per_call):
+    for first in told("merges", range(0, n - 1, per_call)):
         n_steps = min(per_call, n - 1 - first)
         vertex = mst.matrix_steps(
             n_steps, flat, square, vertex, best, bits, row, blocked, slots[first:]

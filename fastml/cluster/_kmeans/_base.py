@@ -18,7 +18,7 @@ from fastml._engines.kmeans.make_rows import make_rows
 from fastml._engines.kmeans.rows import KMeansRows
 from fastml._engines.kmeans.seeding import random_partition, random_rows, seed
 from fastml._sklearn import Interval, StrOptions, is_arraylike_not_scalar
-from fastml._validation import FLOATS, check_array, check_fitted, check_weights, validate_data
+from fastml._validation import FLOATS, check_array, check_fitted, relative_weights, validate_data
 
 
 class BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -232,6 +232,6 @@ class BaseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         """
         check_is_fitted(self)
         X = self._validate(X, reset=False)
-        weights = check_weights(sample_weight, X, dtype=X.dtype)
+        weights, unit = relative_weights(sample_weight, X, dtype=X.dtype)
         rows, centers = self._rows_for(X, weights)
-        return -rows.nearest_and_inertia(centers)[1]
+        return -unit * rows.nearest_and_inertia(centers)[1]

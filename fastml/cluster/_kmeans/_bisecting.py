@@ -13,7 +13,7 @@ from fastml._engines.kmeans.lloyd import run_kmeans
 from fastml._engines.kmeans.make_rows import make_rows
 from fastml._progress import CallbackSupport, fit_steps
 from fastml._sklearn import Interval, StrOptions, fit_context
-from fastml._validation import check_fitted, check_weights
+from fastml._validation import check_fitted, relative_weights
 from fastml.cluster._kmeans._base import BaseKMeans
 
 
@@ -147,7 +147,7 @@ class BisectingKMeans(CallbackSupport, BaseKMeans):
         X = self._validate(X)
         self._check_params_vs_input(X)
         random_state = check_random_state(self.random_state)
-        weights = check_weights(sample_weight, X, dtype=X.dtype)
+        weights, unit = relative_weights(sample_weight, X, dtype=X.dtype)
         mean = np.asarray(X.mean(axis=0), dtype=X.dtype).reshape(-1)
         shift = None if sp.issparse(X) else mean
         center = mean if shift is None else np.zeros_like(mean)
@@ -170,7 +170,7 @@ class BisectingKMeans(CallbackSupport, BaseKMeans):
             leaf.label = number
             leaf.indices = None
         rows = make_rows(X, weights, shift, self.n_jobs)
-        self.inertia_ = rows.inertia(centers, labels)
+        self.inertia_ = unit * rows.inertia(centers, labels)
         self._X_mean = shift
         self._bisecting_tree = tree
         self.cluster_centers_ = centers if shift is None else centers + shift

@@ -14,7 +14,7 @@ from fastml._engines.kmeans.once import warn_of_empty_clusters
 from fastml._engines.kmeans.scaling import column_means, scaled_tolerance
 from fastml._progress import CallbackSupport, fit_steps
 from fastml._sklearn import StrOptions, fit_context, validate_params
-from fastml._validation import check_weights
+from fastml._validation import relative_weights
 from fastml.cluster._kmeans._base import BaseKMeans
 from fastml.kernels.cluster.lloyd import same_partition
 
@@ -148,7 +148,7 @@ class KMeans(CallbackSupport, BaseKMeans):
                 stacklevel=2,
             )
         random_state = check_random_state(self.random_state)
-        weights = check_weights(sample_weight, X, dtype=X.dtype)
+        weights, unit = relative_weights(sample_weight, X, dtype=X.dtype)
         init = self._check_init(X)
         shift = None if sp.issparse(X) else column_means(X)
         if shift is not None and isinstance(init, np.ndarray):
@@ -192,7 +192,7 @@ class KMeans(CallbackSupport, BaseKMeans):
         self.cluster_centers_ = best.centers if shift is None else best.centers + shift
         self._n_features_out = self.n_clusters
         self.labels_ = best.labels.astype(np.int32, copy=False)
-        self.inertia_ = best.inertia
+        self.inertia_ = best.inertia * unit
         self.n_iter_ = best.n_iter
         return self
 

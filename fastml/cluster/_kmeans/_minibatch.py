@@ -14,7 +14,7 @@ from fastml._engines.kmeans.rows import KMeansRows
 from fastml._engines.kmeans.scaling import scaled_tolerance
 from fastml._progress import CallbackSupport, fit_steps
 from fastml._sklearn import Interval, fit_context
-from fastml._validation import check_fitted, check_weights
+from fastml._validation import check_fitted, relative_weights
 from fastml.cluster._kmeans._base import BaseKMeans
 from fastml.kernels.cluster.lloyd import INERTIA, LABELS, SUMS
 
@@ -173,7 +173,7 @@ class MiniBatchKMeans(CallbackSupport, BaseKMeans):
         X = self._validate(X)
         self._check_params_vs_input(X)
         random_state = check_random_state(self.random_state)
-        weights = check_weights(sample_weight, X, dtype=X.dtype)
+        weights, unit = relative_weights(sample_weight, X, dtype=X.dtype)
         n_samples = X.shape[0]
         centers = self._best_start(X, weights, self._check_init(X), random_state)
         tol = scaled_tolerance(X, self.tol)
@@ -209,9 +209,10 @@ class MiniBatchKMeans(CallbackSupport, BaseKMeans):
         self.n_iter_ = int(np.ceil(((step + 1) * self._batch_size) / n_samples))
         if self.compute_labels:
             rows = make_rows(X, weights, n_jobs=self.n_jobs)
-            self.labels_, self.inertia_ = rows.nearest_and_inertia(centers)
+            self.labels_, inertia = rows.nearest_and_inertia(centers)
+            self.inertia_ = inertia * unit
         else:
-            self.inertia_ = self._ewa_inertia * total_weight
+            self.inertia_ = self._ewa_inertia * total_weight * unit
         return self
 
     def _attributes_of(self, centers) -> dict:
@@ -252,7 +253,7 @@ class MiniBatchKMeans(CallbackSupport, BaseKMeans):
         """
         started = hasattr(self, "cluster_centers_")
         X = self._validate(X, reset=not started)
-        weights = check_weights(sample_weight, X, dtype=X.dtype)
+        weights, unit = relative_weights(sample_weight, X, dtype=X.dtype)
         if not started:
             self._check_params_vs_input(X)
             init = self._check_init(X)
@@ -268,16 +269,21 @@ class MiniBatchKMeans(CallbackSupport, BaseKMeans):
             centers = self._centers_for(X)
             check_fitted(self, "_counts", self._counts, (len(centers),))
         rows = make_rows(X, weights, n_jobs=self.n_jobs)
-        centers, _ = self._step(rows, centers, self._random_state, self._random_reassign())
+        due = self._random_reassign()
+        centers, _ = self._step(rows, centers, self._random_state, due, unit)
         self.cluster_centers_ = centers
         if self.compute_labels:
-            self.labels_, self.inertia_ = rows.nearest_and_inertia(centers)
+            self.labels_, inertia = rows.nearest_and_inertia(centers)
+            self.inertia_ = inertia * unit
         self.n_steps_ = getattr(self, "n_steps_", 0) + 1
         self._n_features_out = self.n_clusters
         return self
 
-    def _step(self, rows: KMeansRows, centers, random_state, reassign):
-        """Centres after one batch, and the inertia of the batch before; counts are updated."""
+    def _step(self, rows: KMeansRows, centers, random_state, reassign, unit=1.0):
+        """Centres after one batch, and the inertia of the batch before; counts are updated.
+
+        The weights of ``rows`` are in ``unit``, a power of two; the counts are not.
+        """
         labels = np.full(rows.n_rows, -1, dtype=np.int32)
         rows.prepare(self.n_clusters)
         rows.set_centers(centers[None])
@@ -285,13 +291,13 @@ class MiniBatchKMeans(CallbackSupport, BaseKMeans):
         rows.merge()
         batch_sums, batch_masses = rows.total_sums[0], rows.total_masses[0]
         counts = self._counts
-        old = counts.astype(np.float64)
+        old = counts.astype(np.float64) / unit
         new = old + batch_masses
         hit = batch_masses > 0
         moved = centers.copy()
         sums = centers[hit] * old[hit, None] + batch_sums[hit]
         moved[hit] = sums / new[hit, None]
-        counts[hit] = new[hit]
+        counts[hit] = new[hit] * unit
         if reassign and self.reassignment_ratio > 0:
             self._reassign(rows, moved, random_state)
         return moved, float(rows.statistics.inertia.sum())

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from fastml._engines.kmeans.make_rows import make_rows
 from fastml._engines.kmeans.seeding import seed
 from fastml._sklearn import Interval, validate_params
-from fastml._validation import FLOATS, check_array, check_weights
+from fastml._validation import FLOATS, check_array, relative_weights
 
 
 @validate_params(
@@ -83,7 +83,7 @@ def kmeans_plusplus(
     array([3, 2])
     """
     floats = check_array(X, accept_sparse="csr", dtype=FLOATS, order="C")
-    weights = check_weights(sample_weight, floats, dtype=floats.dtype)
+    weights, _ = relative_weights(sample_weight, floats, dtype=floats.dtype)
     n_samples = floats.shape[0]
     if n_samples < n_clusters:
         raise ValueError(f"n_samples={n_samples} should be >= n_clusters={n_clusters}.")

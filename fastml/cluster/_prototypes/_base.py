@@ -18,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from fastml._engines.kmeans.seeding import RowSampler, distinct_rows
+from fastml._progress import CallbackSupport, fit_steps, telling
 from fastml._validation import FLOATS, check_array, check_fitted, validate_data
 
 
@@ -32,7 +33,7 @@ class PrototypeRun(NamedTuple):
 
 
 class CenterClusters(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+    CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
 ):
     """Starts, runs, and distances to fitted centres."""
 
@@ -89,7 +90,15 @@ class CenterClusters(
     def _best_run(self, run_from_start: Callable[[], PrototypeRun]) -> PrototypeRun:
         """The run with the least objective of ``n_init`` runs, of one if the centres are given."""
         n_init = self.n_init if isinstance(self.init, str) else 1
-        best = min((run_from_start() for _ in range(n_init)), key=lambda run: run.objective)
+        runs = []
+        with fit_steps(self, n_init) as steps:
+            for _ in range(n_init):
+                own = steps.begin("start", self.max_iter)
+                with telling(own):
+                    runs.append(run_from_start())
+                if own.end():
+                    break
+        best = min(runs, key=lambda run: run.objective)
         if not best.converged:
             warnings.warn(
                 f"{type(self).__name__} did not converge in max_iter={self.max_iter} rounds.",

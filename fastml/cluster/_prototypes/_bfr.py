@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, gen_batches
 
 from fastml._engines.kmeans.make_rows import make_rows
+from fastml._progress import fit_steps, telling, told
 from fastml._sklearn import Interval, fit_context
 from fastml.cluster._kmeans._kmeans import KMeans
 from fastml.cluster._prototypes._base import CenterClusters
@@ -158,8 +159,10 @@ class BFR(CenterClusters):
         self : object
         """
         X = self._begin(X)
-        for chunk in gen_batches(len(X), max(self.chunk_size, self.n_clusters)):
-            self._take_in(X[chunk])
+        chunks = gen_batches(len(X), max(self.chunk_size, self.n_clusters))
+        with fit_steps(self, None, X) as steps, telling(steps):
+            for chunk in told("chunk", chunks):
+                self._take_in(X[chunk])
         self._finish()
         self.labels_ = self._nearest(X)
         return self

@@ -9,9 +9,10 @@ from sklearn.utils import check_random_state
 
 from fastml._engines.distances.names import METRICS
 from fastml._engines.kmeans.once import warn_of_empty_clusters
+from fastml._progress import current_steps
 from fastml._sklearn import Interval, StrOptions, fit_context
 from fastml._threads import effective_n_threads
-from fastml._validation import check_weights, kernel_view
+from fastml._validation import kernel_view, relative_weights
 from fastml.cluster._prototypes._base import CenterClusters, PrototypeRun
 from fastml.kernels.cluster import medians
 
@@ -161,13 +162,14 @@ class KCentroids(CenterClusters):
         self : object
         """
         X = self._check_rows(X)
-        weights = check_weights(sample_weight, X, dtype=np.float64)
+        weights, unit = relative_weights(sample_weight, X, dtype=np.float64)
         random_state = check_random_state(self.random_state)
         centre_of = self._centre()
         best = self._best_run(
             lambda: self._run(X, weights, self._start(X, weights, random_state), centre_of)
         )
-        self.inertia_, self.labels_, self.n_iter_ = best.objective, best.labels, best.n_iter
+        self.inertia_ = best.objective * unit
+        self.labels_, self.n_iter_ = best.labels, best.n_iter
         self.cluster_centers_ = best.centers
         warn_of_empty_clusters(self.labels_, self.n_clusters)
         return self
@@ -214,6 +216,7 @@ class KCentroids(CenterClusters):
         objective = float(weights @ distances)
         converged = False
         for n_iter in range(1, self.max_iter + 1):  # noqa: B007
+            step = current_steps().begin()
             counts = np.bincount(labels, minlength=self.n_clusters)
             for empty in np.flatnonzero(counts == 0):  # the row that is worst off
                 far = int(np.argmax(distances * weights))
@@ -229,7 +232,7 @@ class KCentroids(CenterClusters):
             else:
                 labels, distances = self._label(X, centers)
                 converged = True
-            if converged:
+            if step.end() or converged:
                 break
         return PrototypeRun(objective, centers, labels, n_iter, converged)
 

@@ -8,9 +8,10 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from fastml._engines.kmeans.once import warn_of_empty_clusters
+from fastml._progress import current_steps
 from fastml._sklearn import Interval, StrOptions, fit_context
 from fastml._threads import chunk_rows, effective_n_threads
-from fastml._validation import check_weights, kernel_view
+from fastml._validation import kernel_view, relative_weights
 from fastml.cluster._prototypes._base import CenterClusters, PrototypeRun
 from fastml.kernels.cluster import medians
 
@@ -116,13 +117,14 @@ class KMedians(CenterClusters):
         self : object
         """
         X = self._check_rows(X)
-        weights = check_weights(sample_weight, X, dtype=np.float64)
+        weights, unit = relative_weights(sample_weight, X, dtype=np.float64)
         random_state = check_random_state(self.random_state)
         rows = kernel_view(X)
         best = self._best_run(
             lambda: self._run(rows, weights, self._start(X, weights, random_state))
         )
-        self.inertia_, self.labels_, self.n_iter_ = best.objective, best.labels, best.n_iter
+        self.inertia_ = best.objective * unit
+        self.labels_, self.n_iter_ = best.labels, best.n_iter
         self.cluster_centers_ = best.centers.astype(X.dtype)
         warn_of_empty_clusters(self.labels_, self.n_clusters)
         return self
@@ -157,7 +159,7 @@ class KMedians(CenterClusters):
         threads = effective_n_threads(self.n_jobs, work=10.0 * X.size)
         converged = False
         for n_iter in range(1, self.max_iter + 1):  # noqa: B007
-            before = centers.copy()
+            before, step = centers.copy(), current_steps().begin()
             counts = np.bincount(labels, minlength=self.n_clusters)
             for empty in np.flatnonzero(counts == 0):  # the row that is worst off
                 far = int(np.argmax(distances * weights))
@@ -168,8 +170,8 @@ class KMedians(CenterClusters):
             medians.cluster_medians(X, weights, order, starts, centers, n_threads=threads)
             old = labels
             labels, distances = self._label(X, centers)
-            if np.array_equal(old, labels) or np.abs(centers - before).sum() <= self.tol:
-                converged = True
+            converged = np.array_equal(old, labels) or np.abs(centers - before).sum() <= self.tol
+            if step.end() or converged:
                 break
         return PrototypeRun(float(weights @ distances), centers, labels, n_iter, converged)
 

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from fastml._engines.distances.named import BOOLEAN
 from fastml._engines.distances.names import COUNTING, METRICS
 from fastml._engines.kmeans.once import warn_of_empty_clusters
+from fastml._progress import CallbackSupport, current_steps, fit_steps, telling
 from fastml._sklearn import Interval, StrOptions, fit_context
 from fastml._validation import FLOATS, kernel_view, validate_data
 from fastml.kernels.cluster import pam
@@ -30,7 +31,9 @@ LARGEST_MATRIX = 10_000
 ENTRIES_PER_CALL = 200_000_000
 
 
-class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class KMedoids(
+    CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+):
     """Clusters around rows of the data, for any metric.
 
     Finds k rows (medoids) that minimise :math:`\\sum_i \\min_m d(x_i, x_m)` locally: no exchange
@@ -171,11 +174,12 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         method = self.method
         if method == "auto":
             method = "fasterpam" if precomputed or n <= LARGEST_MATRIX else "fasterclara"
-        if method == "fasterpam":
-            D = X if precomputed else self._distances(X, X)
-            found = self._best_start(kernel_view(D), random_state, given)
-        else:
-            found = self._clara(X, random_state, given)
+        with fit_steps(self, None, X) as steps, telling(steps):
+            if method == "fasterpam":
+                D = X if precomputed else self._distances(X, X)
+                found = self._best_start(kernel_view(D), random_state, given)
+            else:
+                found = self._clara(X, random_state, given)
         self.inertia_, self.medoid_indices_, self.labels_, self.n_iter_, self.n_swaps_ = found
         self.cluster_centers_ = None if precomputed else X[self.medoid_indices_].copy()
         # A medoid is labelled as itself; equal ones show in which medoid they are nearest to.
@@ -282,6 +286,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         step = max(1, ENTRIES_PER_CALL // n)
         while not done and rounds < self.max_iter:
             rounds += 1
+            told = current_steps().begin("round")
             for first in range(0, n, step):
                 last_swap, swaps, loss, done = pam.swap_round(
                     D,
@@ -299,6 +304,8 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
                 if done:
                     break
             done = done or last_swap == n
+            if told.end():
+                break
         if not done:
             warnings.warn(
                 f"FasterPAM did not converge in {self.max_iter} rounds; increase max_iter.",

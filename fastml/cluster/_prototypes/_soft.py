@@ -7,9 +7,10 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils import check_random_state
 
+from fastml._progress import current_steps
 from fastml._sklearn import Interval, StrOptions, fit_context
 from fastml._threads import chunk_rows, effective_n_threads
-from fastml._validation import check_weights, kernel_view
+from fastml._validation import kernel_view, relative_weights
 from fastml.cluster._kmeans._plusplus import kmeans_plusplus
 from fastml.cluster._prototypes._base import CenterClusters, PrototypeRun
 from fastml.kernels.cluster import soft_means
@@ -137,14 +138,14 @@ class SoftKMeans(CenterClusters):
         self : object
         """
         X = self._check_rows(X)
-        weights = check_weights(sample_weight, X, dtype=np.float64)
+        weights, unit = relative_weights(sample_weight, X, dtype=np.float64)
         random_state = check_random_state(self.random_state)
         tol = self.tol * float(X.var(axis=0, dtype=np.float64).mean())
         rows = kernel_view(X)
         best = self._best_run(
             lambda: self._run(rows, weights, self._start(X, weights, random_state), tol)
         )
-        self.objective_, self.n_iter_ = best.objective, best.n_iter
+        self.objective_, self.n_iter_ = best.objective * unit, best.n_iter
         self.cluster_centers_ = best.centers.astype(X.dtype)
         self.labels_ = self._shares(kernel_view(X)).argmax(axis=1)
         return self
@@ -187,14 +188,15 @@ class SoftKMeans(CenterClusters):
     def _run(self, X, weights, centers, tol):
         converged = False
         for n_iter in range(1, self.max_iter + 1):  # noqa: B007
+            step = current_steps().begin()
             sums, masses, _ = self._statistics(X, weights, centers)
             moved = centers.copy()
             alive = masses > 0
             moved[alive] = sums[alive] / masses[alive, None]
             shift = float(((moved - centers) ** 2).sum())
             centers = moved
-            if shift <= tol:
-                converged = True
+            converged = shift <= tol
+            if step.end() or converged:
                 break
         objective = self._statistics(X, weights, centers)[2]
         return PrototypeRun(objective, centers, None, n_iter, converged)

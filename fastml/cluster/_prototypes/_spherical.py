@@ -9,9 +9,10 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from fastml._engines.kmeans.once import warn_of_empty_clusters
+from fastml._progress import current_steps
 from fastml._sklearn import Interval, StrOptions, fit_context
 from fastml._threads import single_threaded_blas
-from fastml._validation import check_weights
+from fastml._validation import relative_weights
 from fastml.cluster._prototypes._base import CenterClusters, PrototypeRun
 
 BLOCK_VALUES = 1 << 21
@@ -118,13 +119,14 @@ class SphericalKMeans(CenterClusters):
         self : object
         """
         U = self._unit_rows(self._check_rows(X, accept_sparse=self._accepted))
-        weights = check_weights(sample_weight, U, dtype=U.dtype)
+        weights, unit = relative_weights(sample_weight, U, dtype=U.dtype)
         random_state = check_random_state(self.random_state)
         with single_threaded_blas():
             best = self._best_run(
                 lambda: self._run(U, weights, self._start(U, weights, random_state))
             )
-        self.inertia_, self.labels_, self.n_iter_ = best.objective, best.labels, best.n_iter
+        self.inertia_ = best.objective * unit
+        self.labels_, self.n_iter_ = best.labels, best.n_iter
         self.cluster_centers_ = best.centers
         warn_of_empty_clusters(self.labels_, self.n_clusters)
         return self
@@ -162,6 +164,7 @@ class SphericalKMeans(CenterClusters):
         labels, similarity = _nearest(U, centers)
         converged = False
         for n_iter in range(1, self.max_iter + 1):  # noqa: B007
+            step = current_steps().begin()
             for empty in np.flatnonzero(np.bincount(labels, minlength=k) == 0):
                 far = int(np.argmin(np.where(weights > 0, similarity, np.inf)))
                 labels[far], similarity[far] = empty, 1.0
@@ -174,8 +177,8 @@ class SphericalKMeans(CenterClusters):
             old = labels
             labels, similarity = _nearest(U, centers)
             loss = float((weights * (1.0 - similarity)).sum(dtype=np.float64))
-            if np.array_equal(old, labels) or previous - loss <= self.tol * total:
-                converged = True
+            converged = np.array_equal(old, labels) or previous - loss <= self.tol * total
+            if step.end() or converged:
                 break
             previous = loss
         return PrototypeRun(loss, centers, labels, n_iter, converged)

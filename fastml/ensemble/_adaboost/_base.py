@@ -17,11 +17,10 @@ from fastml._sklearn import (
     HasMethods,
     Interval,
     RoutingNotSupportedMixin,
-    check_sample_weight,
     fit_context,
     raise_for_unsupported_routing,
 )
-from fastml._validation import validate_data
+from fastml._validation import check_sample_weight, validate_data
 from fastml.ensemble._members import MembersMixin
 from fastml.tree import DecisionTreeClassifier, DecisionTreeRegressor
 

@@ -18,14 +18,13 @@ from fastml._sklearn import (
     HasMethods,
     Interval,
     RealNotInt,
-    check_sample_weight,
     fit_context,
     manual_routing,
     raise_for_params,
     routing_enabled,
 )
 from fastml._threads import effective_n_threads, thread_limit
-from fastml._validation import check_array, validate_data
+from fastml._validation import check_array, check_sample_weight, validate_data
 from fastml.ensemble._bagging._trainers import is_tree, trainer_of
 from fastml.ensemble._draws import chances, check_distinct, distinct_rows, n_rows_drawn
 from fastml.ensemble._members import MembersMixin, on_threads

@@ -22,9 +22,9 @@ from fastml._engines.trees.rules import (
     seed_of,
 )
 from fastml._progress import CallbackSupport, fit_steps
-from fastml._sklearn import Interval, RealNotInt, StrOptions, check_sample_weight, fit_context
+from fastml._sklearn import Interval, RealNotInt, StrOptions, fit_context
 from fastml._threads import effective_n_threads
-from fastml._validation import validate_data
+from fastml._validation import check_sample_weight, validate_data
 from fastml.ensemble._draws import (
     chances,
     check_distinct,

@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from fastml._engines.trees.packed import NO_BITSETS, Forest
 from fastml._engines.trees.stored import check_trees
 from fastml._progress import CallbackSupport, fit_steps
-from fastml._sklearn import Interval, RealNotInt, StrOptions, check_sample_weight, fit_context
+from fastml._sklearn import Interval, RealNotInt, StrOptions, fit_context
 from fastml._threads import effective_n_threads
-from fastml._validation import kernel_view, validate_data
+from fastml._validation import check_sample_weight, kernel_view, validate_data
 from fastml.ensemble._members import MembersMixin
 from fastml.ensemble._refit import check_columns
 from fastml.kernels.forest.isolation import average_path, isolate_all

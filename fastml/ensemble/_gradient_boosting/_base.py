@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from fastml._engines.trees.packed import Forest, pack
 from fastml._engines.trees.rules import GROWTH_CONSTRAINTS
 from fastml._progress import CallbackSupport, fit_steps
-from fastml._sklearn import Hidden, Interval, StrOptions, check_sample_weight, fit_context
+from fastml._sklearn import Hidden, Interval, StrOptions, fit_context
 from fastml._threads import effective_n_threads
-from fastml._validation import validate_data
+from fastml._validation import check_sample_weight, validate_data
 from fastml.ensemble._gradient_boosting._stages import (
     Reporter,
     Stages,

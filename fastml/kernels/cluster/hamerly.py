@@ -7,8 +7,9 @@ distance to its own centre has been computed afresh.
 
 The labels are exactly those of the plain step, ties included. E = (d + 16) ε (|x| + max |c|)² is
 more than the rounding error of a score and of the tests below; the bounds are widened by it when
-set, and a row is skipped only if upper² + 4 E < lower². Sums are always taken over all rows, so
-that the centres are equal to the bit, too.
+set, and a row is skipped only if upper² + 4 E < lower². Sums of a chunk are taken anew, over all of
+its rows in their order, for every cluster that a row came to or left, and the others kept: so the
+centres are equal to the bit, too.
 """
 
 from typing import NamedTuple
@@ -16,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastml._jit import kernel, parallel_kernel, prange
-from fastml.kernels.cluster.lloyd import add_rows, clear_statistics, pack_row, squared_distance
+from fastml.kernels.cluster.lloyd import pack_row, squared_distance
 from fastml.kernels.cluster.lloyd_registers import STRIDE, TILE, nearest_of_tile
 
 
@@ -38,7 +39,7 @@ class WaitingRows(NamedTuple):
     nearest: np.ndarray
 
 
-@kernel
+@kernel(fast_math=True)
 def shifted_norms(X, shift, norms):
     """Write \\|x − shift\\| of every row to ``norms``."""
     for i in range(X.shape[0]):
@@ -106,11 +107,16 @@ def _bounded_chunk(
     labels_of_runs,
     bounds,
     statistics,
+    touched_of_chunks,
 ):
-    """`bounded_chunks` for one chunk; ``labels_of_runs`` and ``centers_of_runs`` hold one run."""
+    """`bounded_chunks` for one chunk; ``labels_of_runs`` and ``centers_of_runs`` hold one run.
+
+    Writes its row of ``touched_of_chunks``, too.
+    """
     X, shift, weights = rows
     row_norms, upper, lower = bounds
-    sums, masses = statistics.sums[chunk, 0], statistics.masses[chunk, 0]
+    touched = touched_of_chunks[chunk]
+    touched[:] = False
     start = chunk * rows_per_chunk
     stop = min(start + rows_per_chunk, X.shape[0])
     centers, labels = centers_of_runs[0], labels_of_runs[0]
@@ -160,21 +166,62 @@ def _bounded_chunk(
             n_waiting += 1
             if n_waiting == TILE:
                 n_changed += _score_waiting(
-                    n_waiting, waiting, coefficients, norms, radius, unit, labels, bounds
+                    n_waiting, waiting, coefficients, norms, radius, unit, labels, bounds, touched
                 )
                 n_waiting = 0
     if n_waiting > 0:
         n_changed += _score_waiting(
-            n_waiting, waiting, coefficients, norms, radius, unit, labels, bounds
+            n_waiting, waiting, coefficients, norms, radius, unit, labels, bounds, touched
         )
     statistics.changed[chunk, 0] = n_changed
-    clear_statistics(sums, masses)
-    add_rows(X, shift, weights, labels, start, stop, sums, masses)
+    if n_changed > 0:
+        sums, masses = statistics.sums[chunk, 0], statistics.masses[chunk, 0]
+        _sum_touched(X, shift, weights, labels, start, stop, touched, sums, masses)
 
 
 @kernel
-def _score_waiting(n_waiting, waiting, coefficients, norms, radius, unit, labels, bounds):
-    """Write ``labels`` and ``bounds`` of the waiting rows; return how many labels changed."""
+def _sum_touched(X, shift, weights, labels, first, last, touched, sums, masses):
+    """Write ``sums`` and ``masses`` of the touched clusters from rows first..last."""
+    n_centers, n_features = sums.shape
+    for j in range(n_centers):
+        if touched[j]:
+            masses[j] = 0.0
+            for d in range(n_features):
+                sums[j, d] = 0.0
+    for i in range(first, last):
+        j = labels[i]
+        if touched[j]:
+            w = np.float64(weights[i])
+            masses[j] += w
+            for d in range(n_features):
+                sums[j, d] += w * np.float64(X[i, d] - shift[d])
+
+
+@kernel
+def merge_touched(statistics, touched, total_sums, total_masses):
+    """Write ``total_sums`` and ``total_masses`` of the clusters that any chunk touched."""
+    sums, masses = statistics.sums, statistics.masses
+    n_chunks, n_centers = touched.shape
+    n_features = sums.shape[3]
+    for j in range(n_centers):
+        any_touched = False
+        for c in range(n_chunks):
+            any_touched = any_touched or touched[c, j]
+        if not any_touched:
+            continue
+        total_masses[0, j] = masses[0, 0, j]
+        for d in range(n_features):
+            total_sums[0, j, d] = sums[0, 0, j, d]
+        for c in range(1, n_chunks):
+            total_masses[0, j] += masses[c, 0, j]
+            for d in range(n_features):
+                total_sums[0, j, d] += sums[c, 0, j, d]
+
+
+@kernel
+def _score_waiting(n_waiting, waiting, coefficients, norms, radius, unit, labels, bounds, touched):
+    """Write ``labels`` and ``bounds`` of the waiting rows, and True to ``touched`` for clusters
+    that rows came to or left; return how many labels changed."""
     indices, tile, best, second, nearest = waiting
     row_norms, upper, lower = bounds
     nearest_of_tile(tile, coefficients, norms, np.intp(0), best, second, nearest)
@@ -189,6 +236,9 @@ def _score_waiting(n_waiting, waiting, coefficients, norms, radius, unit, labels
         upper[i] = np.sqrt(max(high, 0.0)) * (1.0 + unit)
         lower[i] = np.sqrt(max(low, 0.0)) * (1.0 - unit)
         if labels[i] != nearest[r]:
+            if labels[i] >= 0:
+                touched[labels[i]] = True
+            touched[nearest[r]] = True
             labels[i] = nearest[r]
             n_changed += 1
     return n_changed
@@ -206,12 +256,14 @@ def bounded_chunks(
     labels,
     bounds,
     statistics,
+    touched,
 ):
-    """Write ``labels``, ``bounds`` and ``statistics`` (but no inertia) of all rows.
+    """Write ``labels``, ``bounds``, ``statistics`` (but no inertia) and ``touched``, whether rows
+    of the chunk came to or left the cluster; ``statistics`` of other clusters stay as they are.
 
     ``moves`` are those of the centres since the last call. Rows whose bounds are zero are scored
-    in any case: that is how a run starts. Arrays are those of `kernels.cluster.lloyd.lloyd_chunks`
-    for one run: the bounds are as long as the data.
+    in any case: that is how a run starts, with sums and masses of 0 and labels of -1. Arrays are
+    those of `kernels.cluster.lloyd.lloyd_chunks` for one run: the bounds are as long as the data.
     """
     for c in prange(n_chunks):
         _bounded_chunk(
@@ -225,4 +277,5 @@ def bounded_chunks(
             labels,
             bounds,
             statistics,
+            touched,
         )

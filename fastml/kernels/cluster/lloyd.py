@@ -140,6 +140,17 @@ def squared_distance(X, i, shift, centers, j):
     return total
 
 
+@kernel(fast_math=True)
+def squared_deviations(X, means):
+    """Return Σ \\|x_i − means\\|²: differences in the type of ``X``, squares in float64."""
+    total = 0.0
+    for i in range(X.shape[0]):
+        for d in range(X.shape[1]):
+            difference = np.float64(X[i, d] - means[d])
+            total += difference * difference
+    return total
+
+
 @kernel
 def inertia_of_rows(X, shift, weights, centers, labels, first, last):
     """Return the weighted sum of squared distances of rows first..last to their centres."""

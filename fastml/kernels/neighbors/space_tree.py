@@ -112,8 +112,10 @@ def select(rows, order, axis, left, right, target, sample):
         if target < at:
             right = at - 1
             continue
-        left = at
-        for i in range(left, right + 1):
+        if left < at:
+            left = at
+            continue
+        for i in range(left, right + 1):  # the pivot is the least key: those equal to it are next
             equal = rows[i, axis] == pivot
             _swap(rows, order, i, at)
             at += np.intp(equal)

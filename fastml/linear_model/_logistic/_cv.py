@@ -30,6 +30,7 @@ from fastml._sklearn import (
     routing_enabled,
 )
 from fastml._threads import effective_n_threads
+from fastml.linear_model._folds import fold_average
 from fastml.linear_model._logistic._docs import LOGISTIC_ENTRIES
 from fastml.linear_model._logistic._estimator import LogisticBase, LogisticRegression
 from fastml.linear_model._logistic._names import OLD_PENALTY, check_solver, share_of_l1
@@ -230,8 +231,8 @@ class LogisticRegressionCV(LogisticBase):
         X, y, codes, weights = self._read(X, y, sample_weight, np.float64)
         routed = self._routed(sample_weight, params)
         folds = list(check_cv(self.cv, y, classifier=True).split(X, y, **routed.splitter.split))
+        judge = _Judge(self, X, y, weights, routed.scorer.score)
         weights = self._all_weights(y, codes, weights)
-        judge = _Judge(self, X, y, sample_weight, routed.scorer.score)
         with fit_steps(self, len(folds), X, y) as steps:
             paths, scores, n_iter = self._try(X, codes, weights, folds, choices, judge, steps)
         best = self._best(scores, choices)
@@ -482,9 +483,9 @@ def _is_share(value) -> bool:
 class _Judge:
     """Scores of the weights of a fold on the rows left out."""
 
-    def __init__(self, model: LogisticRegressionCV, X, y, sample_weight, score_params):
+    def __init__(self, model: LogisticRegressionCV, X, y, weights, score_params):
         self.model, self.rows, self.y, self.params = model, X, y, score_params
-        self.weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+        self.weights = weights
         scoring = model.scoring
         plain = scoring is None or (isinstance(scoring, str) and scoring == "warn")
         self.scorer = None if plain else _with_labels(model._get_scorer(), model.classes_)
@@ -496,6 +497,14 @@ class _Judge:
         if self.scorer is None:
             weights = None if self.weights is None else self.weights[test]
             return np.average(self._right(X, y, paths), axis=0, weights=weights)
+            raw = X @ paths[..., :-1].reshape(-1, X.shape[1]).T
+            raw = raw.reshape(len(y), *paths.shape[:3]) + paths[..., -1]
+            if paths.shape[2] == 1:
+                predicted = (raw[..., 0] > 0.0).astype(np.intp)
+            else:
+                predicted = raw.argmax(axis=-1)
+            right = model.classes_[predicted] == y[:, None, None]
+            return fold_average(right, weights)
         params = check_method_params(self.rows, self.params or {}, indices=test)
         own = self._own()
         if own is not None and set(params) <= {"sample_weight"}:

@@ -14,10 +14,10 @@ from sklearn.utils.metaestimators import available_if
 
 from fastml._docs import documented
 from fastml._engines.labels import classes_and_codes
+from fastml._progress import current_steps, fit_steps, telling
 from fastml._sklearn import (
     StrOptions,
     check_partial_fit_first_call,
-    check_sample_weight,
     fit_context,
 )
 from fastml._threads import effective_n_threads
@@ -26,6 +26,7 @@ from fastml._validation import (
     check_is_fitted,
     validate_data,
 )
+from fastml._validation import check_fitted, check_sample_weight, validate_data
 from fastml.linear_model._sgd._settings import (
     ENTRIES,
     LOSSES,
@@ -96,7 +97,8 @@ class StochasticClassifier(ClassifierMixin, StochasticGradient):
             coef_init = self.coef_ if coef_init is None else coef_init
             intercept_init = self.intercept_ if intercept_init is None else intercept_init
         begin = self._from_given(own, len(classes), X.shape[1], coef_init, intercept_init)
-        self._run(own, X, codes, classes, sample_weight, begin, self.max_iter)
+        with fit_steps(self, None, X, y) as steps, telling(steps):
+            self._run(own, X, codes, classes, sample_weight, begin, self.max_iter)
         self._warn_of_the_end(own)
         return self
 
@@ -156,7 +158,7 @@ class StochasticClassifier(ClassifierMixin, StochasticGradient):
 
         size = X.nnz if sp.issparse(X) else X.size
         threads = effective_n_threads(self.n_jobs, 4.0 * size * len(begin))
-        if min(threads, len(begin)) == 1 or self.verbose:
+        if min(threads, len(begin)) == 1 or self.verbose or current_steps().told:
             found = [solve(k) for k in range(len(begin))]
         else:
             with ThreadPoolExecutor(min(threads, len(begin))) as pool:

@@ -17,6 +17,9 @@ from fastml._validation import (
     check_is_fitted,
     validate_data,
 )
+from fastml._progress import fit_steps, telling
+from fastml._sklearn import Hidden, Interval, StrOptions, fit_context
+from fastml._validation import check_fitted, check_sample_weight, validate_data
 from fastml.linear_model._sgd._settings import (
     ENTRIES,
     MOST_SEED,
@@ -137,8 +140,9 @@ class SGDOneClassSVM(OutlierMixin, StochasticGradient):
         if self.warm_start and getattr(self, "coef_", None) is not None:
             coef_init = self.coef_ if coef_init is None else coef_init
             offset_init = self.offset_ if offset_init is None else offset_init
-        self._run(own, X, sample_weight, self._from_given(own, X, coef_init, offset_init),
-                  self.max_iter)  # fmt: skip
+        with fit_steps(self, None, X) as steps, telling(steps):
+            begin = self._from_given(own, X, coef_init, offset_init)
+            self._run(own, X, sample_weight, begin, self.max_iter)
         self._warn_of_the_end(own)
         return self
 

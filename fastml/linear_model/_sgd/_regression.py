@@ -15,6 +15,9 @@ from fastml._validation import (
     check_is_fitted,
     validate_data,
 )
+from fastml._progress import fit_steps, telling
+from fastml._sklearn import Hidden, StrOptions, fit_context
+from fastml._validation import check_fitted, check_sample_weight, validate_data
 from fastml.linear_model._sgd._settings import (
     ENTRIES,
     LOSSES,
@@ -39,7 +42,8 @@ class StochasticRegressor(RegressorMixin, StochasticGradient):
         if self.warm_start and getattr(self, "coef_", None) is not None:
             coef_init = self.coef_ if coef_init is None else coef_init
             intercept_init = self.intercept_ if intercept_init is None else intercept_init
-        self._run(X, y, sample_weight, self.max_iter, (coef_init, intercept_init))
+        with fit_steps(self, None, X, y) as steps, telling(steps):
+            self._run(X, y, sample_weight, self.max_iter, (coef_init, intercept_init))
         self._warn_of_the_end(own)
         return self
 

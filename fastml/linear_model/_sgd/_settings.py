@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from fastml._engines.stochastic import Descended, Stopping, descend, optimal_start, sgd_rows
+from fastml._progress import CallbackSupport
 from fastml._sklearn import Interval, StrOptions
 from fastml._validation import (
     FLOATS,
@@ -197,7 +198,7 @@ class Beginning(NamedTuple):
     t: float
 
 
-class StochasticGradient(BaseEstimator):
+class StochasticGradient(CallbackSupport, BaseEstimator):
     """Epochs over rows, from parameters to attributes; subclasses say their `Settings`."""
 
     def __sklearn_tags__(self):

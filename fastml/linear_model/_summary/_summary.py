@@ -162,6 +162,7 @@ default='auto'
         variance = pearson / df_residual if df_residual > 0 else np.nan
         dispersion = variance if kind.has_free_dispersion else 1.0
         df_inference = df_residual
+        per_freedom = 1.0 / df_residual if df_residual > 0 else np.nan
         if covariance == "classic":
             middle = dispersion * np.eye(design.rank)
         elif covariance == "cluster":
@@ -169,12 +170,12 @@ default='auto'
             if n_groups < 2:
                 raise ValueError("groups must be at least two")
             middle = clustered_covariance(X, design, codes, n_groups, rows.pulls, repeats)
-            middle *= n_groups / (n_groups - 1.0) * (n - 1.0) / df_residual
+            middle *= n_groups / (n_groups - 1.0) * (n - 1.0) * per_freedom
             df_inference = n_groups - 1.0
         else:
             middle = robust_covariance(X, design, covariance, rows.pulls, rows.curvature, repeats)
             if covariance == "HC1":
-                middle *= n / df_residual
+                middle *= n * per_freedom
 
         root = design.to_columns() @ design.root
         found = root @ middle @ root.T

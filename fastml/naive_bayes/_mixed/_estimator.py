@@ -13,10 +13,9 @@ from fastml._sklearn import (
     Interval,
     StrOptions,
     check_partial_fit_first_call,
-    check_sample_weight,
     fit_context,
 )
-from fastml._validation import validate_data
+from fastml._validation import check_sample_weight, validate_data
 from fastml.naive_bayes._base import NaiveBayesBase, check_priors, class_codes
 from fastml.naive_bayes._mixed._columns import (
     BernoulliColumn,

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fastml._engines.smoothing.names import SMOOTHING_KERNELS
 from fastml._sklearn import Interval, StrOptions, fit_context
-from fastml._validation import check_weights
+from fastml._validation import relative_weights
 from fastml.neighbors._smoothers._density import KernelDensity
 
 
@@ -88,7 +88,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         """
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
-        weights = check_weights(sample_weight, X, dtype=np.float64)
+        weights, _ = relative_weights(sample_weight, X, dtype=np.float64)
         classes, codes = np.unique(y, return_inverse=True)
         class_weight = np.bincount(codes, weights=weights, minlength=classes.shape[0])
         priors = self._check_priors(class_weight)

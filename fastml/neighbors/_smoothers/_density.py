@@ -17,7 +17,7 @@ from fastml._engines.smoothing.names import SMOOTHING_KERNELS
 from fastml._engines.smoothing.smoother import TOLERANCE, Smoother, leave_one_out
 from fastml._progress import CallbackSupport, fit_steps, telling
 from fastml._sklearn import Interval, StrOptions, fit_context
-from fastml._validation import check_weights
+from fastml._validation import relative_weights
 
 SELECTORS = ("isj", "loo", "lscv")
 
@@ -145,7 +145,7 @@ class KernelDensity(CallbackSupport, BaseEstimator):
                 + ", ".join(KD_TREE_METRICS)
             )
         X = validate_data(self, X, order="C", dtype=np.float64)
-        weights = check_weights(sample_weight, X, dtype=np.float64)
+        weights, _ = relative_weights(sample_weight, X, dtype=np.float64)
         with fit_steps(self, None, X) as steps, telling(steps):
             bandwidth = self._choose_bandwidth(X, weights)
         if np.ndim(bandwidth) and self.metric != "euclidean":

@@ -16,7 +16,7 @@ from fastml._engines.smoothing.bandwidth import (
 from fastml._engines.smoothing.names import SMOOTHING_KERNELS
 from fastml._engines.smoothing.smoother import Smoother
 from fastml._sklearn import Interval, StrOptions, fit_context
-from fastml._validation import check_weights
+from fastml._validation import relative_weights
 
 
 class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -114,7 +114,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64)
         y = np.asarray(y, dtype=np.float64)
-        weights = check_weights(sample_weight, X, dtype=np.float64)
+        weights, _ = relative_weights(sample_weight, X, dtype=np.float64)
         self._single = y.ndim == 1
         y = y.reshape(X.shape[0], -1)
         mean = np.average(y, axis=0, weights=weights)

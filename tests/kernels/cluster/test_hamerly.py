@@ -5,7 +5,8 @@ import pytest
 from naive import squared_distances
 
 from fastml._engines.kmeans.rows import DenseRows
-from fastml.kernels.cluster.hamerly import bounded_chunks, shifted_norms
+from fastml.kernels.cluster.hamerly import bounded_chunks, merge_touched, shifted_norms
+from fastml.kernels.cluster.lloyd import ClusterStatistics
 
 pytestmark = pytest.mark.small
 
@@ -72,7 +73,7 @@ def test_bounds_hold_and_rows_are_skipped():
     rows.bounds.upper[:], rows.bounds.lower[:] = 0.0, 1e9
     bounded_chunks(
         rows.n_chunks, rows.rows_per_chunk, rows.shifted, centers[None], rows.coefficients,
-        rows.norms, rows.moves, tampered, rows.bounds, rows.statistics, n_threads=1,
+        rows.norms, rows.moves, tampered, rows.bounds, rows.statistics, rows.touched, n_threads=1,
     )  # fmt: skip
     assert (tampered == 4).all()
     assert rows.statistics.changed.sum() == 0
@@ -83,3 +84,17 @@ def test_norms():
     norms = np.empty(4)
     shifted_norms(X, np.ones(3), norms)
     np.testing.assert_allclose(norms, np.linalg.norm(X - 1, axis=1))
+
+
+def test_totals_of_touched_clusters():
+    rng = np.random.default_rng(0)
+    sums, masses = rng.normal(size=(3, 1, 4, 2)), rng.random((3, 1, 4))
+    statistics = ClusterStatistics(sums, masses, np.zeros((3, 1), np.intp), np.zeros((3, 1)))
+    touched = np.zeros((3, 4), bool)
+    touched[1, 2] = touched[0, 0] = touched[2, 0] = True
+    totals, total_masses = np.full((1, 4, 2), 9.0), np.full((1, 4), 9.0)
+    merge_touched(statistics, touched, totals, total_masses)
+    np.testing.assert_array_equal(totals[0, [0, 2]], np.add.reduce(sums, axis=0)[0, [0, 2]])
+    np.testing.assert_array_equal(total_masses[0, [0, 2]], masses.sum(axis=0)[0, [0, 2]])
+    assert (totals[0, [1, 3]] == 9.0).all()
+    assert (total_masses[0, [1, 3]] == 9.0).all()

@@ -21,6 +21,7 @@ from fastml.kernels.cluster.lloyd import (
     same_partition,
     set_labels,
     set_statistics,
+    squared_deviations,
     squared_distance,
     transform_chunks,
     weigh_rows,
@@ -212,6 +213,7 @@ def test_distances(dtype):
     distances_to_own_center(X, shift, centers, labels, own)
     np.testing.assert_allclose(own, expected[np.arange(50), labels], rtol=1e-5)
     assert squared_distance(X, 3, shift, centers, 1) == pytest.approx(expected[3, 1])
+    assert squared_deviations(X, shift) == pytest.approx(((X - shift) ** 2).sum())
     inertia = inertia_of_rows(X, shift, weights, centers, labels, 10, 40)
     assert inertia == pytest.approx((own * weights)[10:40].sum(), rel=1e-5)
 
