@@ -22,7 +22,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from fastml import __version__
+import fastml
 from fastml.convert._plain import Reader, Writer, place
 
 FORMAT, SCHEMA = "fastml-model", 1
@@ -138,7 +138,7 @@ def _versions() -> dict[str, str]:
     import sklearn
 
     return {
-        "fastml": __version__,
+        "fastml": fastml.__version__,
         "scikit-learn": sklearn.__version__,
         "numpy": np.__version__,
         "python": platform.python_version(),
@@ -168,8 +168,8 @@ def _check_header(content: Any) -> None:
     if not isinstance(content.get("schema"), int) or content["schema"] > SCHEMA:
         raise ValueError(
             f"the file has schema {content.get('schema')}, written by fastml "
-            f"{content.get('versions', {}).get('fastml')}; this one ({__version__}) reads up to "
-            f"{SCHEMA}: upgrade fastml"
+            f"{content.get('versions', {}).get('fastml')}; fastml {fastml.__version__} reads up to "
+            f"{SCHEMA}: upgrade it"
         )
 
 

@@ -16,7 +16,8 @@ is an object of one key, which says what it is::
                                           an instance of a class of `known_class`
     {"record": "fastml.kernels.distances.metrics.Metric", "fields": [...]}
                                           a named tuple
-    {"again": 7}                          the object or array-holder number 7, met before
+    {"again": 7}                          the object number 7, met before
+    {"bunch": [["name", value], ...]}     scikit-learn's dict with attributes
     {"function": "..."}                   one of `FUNCTIONS`
 """
 
@@ -43,7 +44,7 @@ RECORDS = frozenset(
         "fastml.ensemble._forest._quantiles.LeafTargets",
         "fastml.ensemble._forest._trees.Trees",
         "fastml.ensemble._gradient_boosting._loss.StageLoss",
-        "fastml.ensemble._hist_gradient_boosting._bins.BinMapper",
+        "fastml._engines.boosted.bins.BinMapper",
         "fastml.ensemble._hist_gradient_boosting._loss.Loss",
         "fastml.ensemble._hist_gradient_boosting._loss.QuantilesLoss",
         "fastml.kernels.density.tiles.Tiles",
@@ -56,7 +57,6 @@ RECORDS = frozenset(
         "fastml.tree._multiway.MultiwayNodes",
         "fastml.neighbors._space_trees._trees.BallTree",
         "fastml.neighbors._space_trees._trees.KDTree",
-        "sklearn.utils._bunch.Bunch",
     }
 )
 """Classes beside estimators that a fitted model may hold."""
@@ -64,7 +64,9 @@ RECORDS = frozenset(
 FUNCTIONS = frozenset({"fastml.ensemble._hist_gradient_boosting._input._as_numbers"})
 """Functions that a fitted model may hold."""
 
-SPARSE = frozenset(f"{kind}_{form}" for kind in ("csr", "csc", "coo") for form in ("matrix", "array"))
+SPARSE = frozenset(
+    f"{kind}_{form}" for kind in ("csr", "csc", "coo") for form in ("matrix", "array")
+)
 
 
 def place(value) -> str:
@@ -82,7 +84,7 @@ def known_class(name: str) -> type:
     try:
         found = getattr(importlib.import_module(module), short)
     except (ImportError, AttributeError) as error:
-        raise ValueError(f"the file holds {name}, which is not in what is installed here") from error
+        raise ValueError(f"the file holds {name}, which is not installed here") from error
     from sklearn.base import BaseEstimator
 
     allowed = name in RECORDS or (inspect.isclass(found) and issubclass(found, BaseEstimator))
@@ -105,7 +107,7 @@ class Writer:
 
     def written(self, value, where: str) -> Any:
         """The value as JSON; ``where`` it was found is said if it cannot be written."""
-        if value is None or isinstance(value, bool | str) and type(value) in (bool, str):
+        if value is None or (isinstance(value, bool | str) and type(value) in (bool, str)):
             return value
         if type(value) is int:
             return value
@@ -153,9 +155,12 @@ class Writer:
 
     def _object(self, value, where: str):
         import scipy.sparse as sp
+        from sklearn.utils import Bunch
 
         if sp.issparse(value):
             return self._sparse(value, where)
+        if isinstance(value, Bunch):
+            return {"bunch": self._pairs(value, where)}
         if inspect.isroutine(value) and place(value) in FUNCTIONS:
             return {"function": place(value)}
         name = place(type(value))
@@ -173,8 +178,6 @@ class Writer:
         self._met[id(value)] = len(self._met)
         state = value.__getstate__()
         self._alive += [value, state]
-        if isinstance(value, dict):  # a Bunch
-            state = dict(value)
         return {"object": name, "state": self.written(state, where)}
 
     def _sparse(self, value, where: str):
@@ -235,6 +238,11 @@ class Reader:
     def read_dict(self, value):
         return {self.read(key): self.read(item) for key, item in value["dict"]}
 
+    def read_bunch(self, value):
+        from sklearn.utils import Bunch
+
+        return Bunch(**{self.read(key): self.read(item) for key, item in value["bunch"]})
+
     def read_range(self, value):
         return range(*self.read(value["range"]))
 
@@ -292,12 +300,9 @@ class Reader:
         return self._met[value["again"]]
 
 
-
 def _set_state(made, state) -> None:
     """As pickle does: by the class's own method, or its attributes and slots."""
-    if isinstance(made, dict):
-        made.update(state)
-    elif hasattr(made, "__setstate__"):
+    if hasattr(made, "__setstate__"):
         made.__setstate__(state)
     elif isinstance(state, tuple):
         for part in state:
