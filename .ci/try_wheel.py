@@ -1,6 +1,7 @@
 """One piece of work of every family, with the installed wheel and what it depends on alone."""
 
 import importlib
+import io
 import sys
 from pathlib import Path
 
@@ -36,8 +37,16 @@ def useless_column(inspection):
     return 1.0 - found.importances_mean[1]
 
 
+def from_a_file(convert):
+    """1, if a forest comes back from its file."""
+    forest = fastml.ensemble.RandomForestClassifier(5, random_state=0)
+    convert.save(forest.fit(X, y), file := io.BytesIO())
+    return agreement(convert.load(file).predict(X))
+
+
 FAMILIES = {
     "cluster": lambda m: agreement(labels_of(m.KMeans(3, random_state=0))),
+    "convert": from_a_file,
     "decomposition": lambda m: m.PCA(4).fit(X).explained_variance_ratio_.sum(),
     "density": mass,
     "discriminant_analysis": lambda m: agreement(labels_of(m.LinearDiscriminantAnalysis())),

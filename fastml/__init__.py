@@ -36,6 +36,7 @@ metrics             bootstrap_metric, delong_test                 scores
 manifold            TSNE, MDS, Isomap, embeddings and measures    manifold
 model_selection     bootstrap_validate, tests between models      (none)
 inspection          permutation_importance, partial_dependence    forest, tree
+convert             files without code; models of other libraries     hist
 ==================  ============================================  ==========================
 
 The README has the same list for every single estimator.
@@ -50,6 +51,7 @@ __version__ = "0.1.0.dev0"
 
 _SUBMODULES = (
     "cluster",
+    "convert",
     "decomposition",
     "density",
     "discriminant_analysis",

@@ -10,9 +10,9 @@ from sklearn import ensemble as reference
 from sklearn.base import clone
 from specimens import specimens
 
+from fastml._engines.boosted.bins import BinMapper
 from fastml._jit import kernel
 from fastml.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from fastml.ensemble._hist_gradient_boosting._bins import BinMapper
 
 FEW = {"max_iter": 15, "max_leaf_nodes": 7, "min_samples_leaf": 5, "early_stopping": False}
 

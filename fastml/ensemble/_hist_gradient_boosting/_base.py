@@ -11,19 +11,19 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_random_state, resample
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from fastml._progress import CallbackSupport, fit_steps
-from fastml._sklearn import Interval, RealNotInt, StrOptions, check_y, fit_context
-from fastml._validation import check_weights
-from fastml.ensemble._hist_gradient_boosting import _input as given
-from fastml.ensemble._hist_gradient_boosting._bins import BinMapper
-from fastml.ensemble._hist_gradient_boosting._dependence import add_dependence_of_tree
-from fastml.ensemble._hist_gradient_boosting._export import BoostingExport
-from fastml.ensemble._hist_gradient_boosting._grower import BoostedTreeGrower, counts_of
-from fastml.ensemble._hist_gradient_boosting._trees import (
+from fastml._engines.boosted.bins import BinMapper
+from fastml._engines.boosted.trees import (
     Packed,
     loaded_trees,
     stored_trees,
 )
+from fastml._progress import CallbackSupport, fit_steps
+from fastml._sklearn import Interval, RealNotInt, StrOptions, check_y, fit_context
+from fastml._validation import check_weights
+from fastml.ensemble._hist_gradient_boosting import _input as given
+from fastml.ensemble._hist_gradient_boosting._dependence import add_dependence_of_tree
+from fastml.ensemble._hist_gradient_boosting._export import BoostingExport
+from fastml.ensemble._hist_gradient_boosting._grower import BoostedTreeGrower, counts_of
 from fastml.kernels.hist.split import BEST_FIRST, LEVEL_FIRST, BoostingRules
 
 ROWS_AT_ONCE = 1 << 16

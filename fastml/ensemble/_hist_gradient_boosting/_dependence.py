@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fastml.ensemble._hist_gradient_boosting._trees import BoostedTree
+from fastml._engines.boosted.trees import BoostedTree
 
 
 def add_dependence_of_tree(

@@ -31,12 +31,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fastml.ensemble._hist_gradient_boosting._bins import BinMapper
+from fastml._engines.boosted.bins import BinMapper
+from fastml._engines.boosted.trees import NODE, BoostedTree, check_trees
 from fastml.ensemble._hist_gradient_boosting._input import (
     check_number_of_features,
     make_preprocessor,
 )
-from fastml.ensemble._hist_gradient_boosting._trees import NODE, BoostedTree, check_trees
 
 FORMAT, VERSION = "fastml-boosting", 2
 

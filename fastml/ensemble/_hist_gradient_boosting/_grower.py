@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fastml._engines.boosted.trees import BoostedTree
 from fastml._threads import effective_n_threads
-from fastml.ensemble._hist_gradient_boosting._trees import BoostedTree
 from fastml.kernels.hist.grow import (
     NODE_FLOATS,
     NODE_GAIN,

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from fastml.ensemble._hist_gradient_boosting._bins import BinMapper
+from fastml._engines.boosted.bins import BinMapper
+from fastml._engines.boosted.trees import Packed
 from fastml.ensemble._hist_gradient_boosting._grower import BoostedTreeGrower
-from fastml.ensemble._hist_gradient_boosting._trees import Packed
 from fastml.kernels.hist import grow as kernels
 from fastml.kernels.hist.histogram import COUNT_BITS, COUNT_MASK, Packing, pack
 from fastml.kernels.hist.split import (

@@ -4,13 +4,13 @@ import naive
 import numpy as np
 import pytest
 
-from fastml.ensemble._hist_gradient_boosting._bins import BinMapper
-from fastml.ensemble._hist_gradient_boosting._masks import (
+from fastml._engines.boosted.bins import BinMapper
+from fastml._engines.boosted.masks import (
     LeafMasks,
     masks_for,
     ordered_integers,
 )
-from fastml.ensemble._hist_gradient_boosting._trees import Packed
+from fastml._engines.boosted.trees import Packed
 from fastml.kernels.hist import leaf_masks as kernels
 from fastml.kernels.hist.leaf_masks import ROWS_PER_BLOCK
 

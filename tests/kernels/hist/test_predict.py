@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from fastml.ensemble._hist_gradient_boosting._trees import NODE, BoostedTree, Packed
+from fastml._engines.boosted.trees import NODE, BoostedTree, Packed
 from fastml.kernels.hist import predict as kernels
 
 pytestmark = pytest.mark.small

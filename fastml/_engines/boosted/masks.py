@@ -67,7 +67,7 @@ class LeafMasks:
         self.conditions = Conditions(
             *self._thresholds(nodes[numeric], tree_of[numeric], masks[numeric], len(trees)),
             np.searchsorted(tree_of[by_set], np.arange(len(trees) + 1)),
-            nodes["feature_idx"][by_set].astype(np.intp),
+            self._columns(nodes["feature_idx"][by_set]),
             sets,
             masks[by_set].astype(self.integer),
             leaf_starts,
@@ -87,11 +87,15 @@ class LeafMasks:
         columns, far = np.zeros(size, np.intp), np.zeros(size, np.intp)
         thresholds = np.full(size, np.iinfo(self.integer).max, self.integer)
         lefts = np.zeros(size, self.integer)
-        columns[at] = nodes["feature_idx"]
+        columns[at] = self._columns(nodes["feature_idx"])
         far[at] = nodes["missing_go_to_left"]
         thresholds[at] = table[nodes["feature_idx"], nodes["bin_threshold"]]
         lefts[at] = masks
         return bounds, columns, far, thresholds, lefts
+
+    def _columns(self, features: NDArray) -> NDArray:
+        sources = self.mapper.sources
+        return features.astype(np.intp) if sources is None else sources[features]
 
     def add_to(self, X: NDArray, out: NDArray, n_jobs: int | None) -> None:
         """Add tree t to column t mod K of ``out`` (rows x K)."""
@@ -109,7 +113,7 @@ class LeafMasks:
             X,
             bits,
             limits,
-            self.mapper.n_categories_,
+            self.mapper.column_categories,
             self.mapper.missing_values_bin_idx_,
             self.conditions,
             out,

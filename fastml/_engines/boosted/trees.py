@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fastml._engines.boosted.bins import BinMapper
+from fastml._engines.boosted.masks import LeafMasks, masks_for
 from fastml._engines.trees.stored import smallest
 from fastml._threads import effective_n_threads
-from fastml.ensemble._hist_gradient_boosting._bins import BinMapper
-from fastml.ensemble._hist_gradient_boosting._masks import LeafMasks, masks_for
 from fastml.kernels.hist.grow import NODE_DEPTH, NODE_FEATURE, NODE_LEFT, NODE_REST, NODE_SPLIT
 from fastml.kernels.hist.histogram import COUNT_MASK
 from fastml.kernels.hist.predict import LEAF_FLAG, MOST_NODES, PackedTrees, add_trees

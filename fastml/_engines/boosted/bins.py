@@ -42,7 +42,12 @@ class BinMapper:
     missing_values_bin_idx_ : int
         ``max_bins``: the bin of NaN, of every feature.
     is_categorical_ : ndarray of uint8
+    sources : ndarray or None
+        The column of the rows that each feature reads; None: its own. Trees of other libraries may
+        split one column by more thresholds than a byte can number; it then serves as several.
     """
+
+    sources: NDArray | None = None
 
     def __init__(
         self,
@@ -91,7 +96,7 @@ class BinMapper:
     def transform(self, X: NDArray, n_jobs: int | None = None) -> NDArray:
         """Bins of ``X``: uint8, C order, one row per row."""
         self.check_width(X)
-        X = kernel_view(X)
+        X = kernel_view(X if self.sources is None else X[:, self.sources])
         n_rows, n_features = X.shape
         out = np.empty((n_rows, n_features), dtype=np.uint8)
         table = self.threshold_table(X.dtype)
@@ -110,10 +115,23 @@ class BinMapper:
 
     def check_width(self, X: NDArray) -> None:
         """Kernels read as many columns as there were in fit."""
-        if X.shape[1] != len(self.bin_thresholds_):
-            raise ValueError(
-                f"X has {X.shape[1]} features, but the trees know {len(self.bin_thresholds_)}"
-            )
+        known = len(self.bin_thresholds_) if self.sources is None else self.n_columns
+        if X.shape[1] != known:
+            raise ValueError(f"X has {X.shape[1]} features, but the trees know {known}")
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of the rows."""
+        return len(self.column_categories)
+
+    @property
+    def column_categories(self) -> NDArray:
+        """Number of categories of every column of the rows, 0 if it is a number."""
+        if self.sources is None:
+            return self.n_categories_
+        found = np.zeros(int(self.sources.max(initial=-1)) + 1, self.n_categories_.dtype)
+        found[self.sources] = self.n_categories_
+        return found
 
     def check_tables(self) -> None:
         """Whether kernels may bin by these thresholds: as many as fit one byte, ascending."""

@@ -1,0 +1,1 @@
+"""Boosted trees: bins of the columns, stored and packed trees, sums over them."""

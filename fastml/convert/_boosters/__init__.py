@@ -1,0 +1,1 @@
+"""Boosted trees that another library trained."""
