@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from fastml._cases._case import BOTH, SKLEARN, Case, Quality, sizes
+from fastml._cases._case import BOTH, ON_ALL_CORES, SKLEARN, Case, Quality, sizes
 
 
 def groups(n, d):
@@ -73,6 +73,19 @@ def _spread(data, model) -> float:
 
 def _isomap_error(data, model) -> float:
     return float(model.reconstruction_error())
+
+
+def _by_matrix(data, model) -> float:
+    return float(model.reconstruction_error_)
+
+
+def _smoothness(data, model) -> float:
+    """Sum of the eigenvalues, recovered from the vectors."""
+    from scipy.sparse.csgraph import laplacian
+
+    L, roots = laplacian(model.affinity_matrix_, normed=True, return_diag=True)
+    V = model.embedding_ * roots[:, None]
+    return float(np.sum(V * (L @ V)) / np.sum(V * V))
 
 
 def _sammon_steps(data):
@@ -176,6 +189,34 @@ CASES = (
         sizes(n=(100, 1_000, 5_000)), Quality("error", _isomap_error, "less", 1e-5),
         {"n_neighbors": 10}, peers={"sklearn": {"n_jobs": -1}},
         variants=({"n_landmarks": 30},), settings={"n_neighbors": None, "radius": 1e4},
+    ),
+    Case(
+        "locally-linear", "manifold.LocallyLinearEmbedding",
+        "LocallyLinearEmbedding, swiss roll, {n:,} rows", swiss_roll,
+        sizes(n=(250, 1_000, 5_000)), Quality("error", _by_matrix, "same", 1e-3, tiny=1e-2),
+        {"n_neighbors": 12, "random_state": 0}, peers=ON_ALL_CORES,
+        variants=({"method": "modified"}, {"method": "hessian"}, {"method": "ltsa"}),
+        settings={"n_neighbors": 6, "eigen_solver": "dense"},
+    ),
+    Case(
+        "hessian-embedding", "manifold.LocallyLinearEmbedding",
+        "LocallyLinearEmbedding, hessian, swiss roll, {n:,} rows", swiss_roll,
+        sizes(n=(250, 1_000, 2_500)), Quality("error", _by_matrix, "same", 1e-3),
+        {"n_neighbors": 12, "method": "hessian", "random_state": 0}, peers=ON_ALL_CORES,
+        settings={"n_neighbors": 6, "eigen_solver": "dense"},
+    ),
+    Case(
+        "spectral-embedding", "manifold.SpectralEmbedding",
+        "SpectralEmbedding, swiss roll, {n:,} rows", swiss_roll,
+        sizes(n=(250, 1_000, 5_000)), Quality("smoothness", _smoothness, "same", 1e-6),
+        {"n_neighbors": 10}, peers=ON_ALL_CORES,
+        settings={"affinity": "rbf", "gamma": 1e-3},  # rows that fall into groups hang together
+    ),
+    Case(
+        "spectral-embedding-tenth", "manifold.SpectralEmbedding",
+        "SpectralEmbedding, a tenth of the rows as neighbours, {n:,} × {d}", groups,
+        sizes(n=(320, 1_000, 3_000), d=10), Quality("smoothness", _smoothness, "same", 1e-6),
+        peers=ON_ALL_CORES,
     ),
     Case(
         "sammon", "manifold.SammonMapping", "SammonMapping, {n:,} × {d}", groups,
