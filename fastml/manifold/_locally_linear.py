@@ -137,7 +137,7 @@ def _embed(
         )
     if method == "modified" and n_neighbors < n_components:
         raise ValueError("modified LLE requires n_neighbors >= n_components")
-    near = search.kneighbors(search._fit_X, n_neighbors + 1, return_distance=False)[:, 1:]
+    near = search.kneighbors(n_neighbors=n_neighbors, return_distance=False)  # of others
     with single_threaded_blas():
         if method == "standard":
             M = by_weights(X, near, reg, n_jobs)
