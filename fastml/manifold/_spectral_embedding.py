@@ -45,10 +45,9 @@ def spectral_embedding(
     norm_laplacian=True,
     drop_first=True,
 ):
-    """Positions of the vertices of a graph: eigenvectors of the smallest eigenvalues of its
-    Laplacian.
+    """Positions of the vertices of a graph by its Laplacian.
 
-    ``L = D - A``, or with ``norm_laplacian`` ``L = I - D^-½ A D^-½`` and the vectors divided by
+    Eigenvectors of the smallest eigenvalues of ``L = D - A``, or with ``norm_laplacian`` ``L = I - D^-½ A D^-½`` and the vectors divided by
     the roots of the degrees D. Of each, the entry that is largest in absolute value is positive.
 
     Parameters
@@ -170,7 +169,7 @@ callable, default="nearest_neighbors"
     affinity_matrix_ : {ndarray, sparse matrix} of shape (n_samples, n_samples)
         The weights of the edges.
     n_neighbors_ : int
-        Neighbours taken, with "nearest_neighbors".
+        Neighbours of a row that "nearest_neighbors" takes.
     gamma_ : float
         The parameter used, with "rbf".
     {n_features_in_}
@@ -257,6 +256,7 @@ callable, default="nearest_neighbors"
 
     def _affinities(self, X):
         affinity = self.affinity
+        self.n_neighbors_ = self.n_neighbors or max(X.shape[0] // 10, 1)
         if affinity == "nearest_neighbors" and issparse(X):
             warnings.warn(
                 "Nearest neighbors affinity currently does not support sparse input, falling back"
@@ -270,7 +270,6 @@ callable, default="nearest_neighbors"
             self.gamma_ = self.gamma if self.gamma is not None else 1.0 / X.shape[1]
             return pairwise_kernels(X, metric="rbf", gamma=self.gamma_, n_jobs=self.n_jobs)
         if affinity == "nearest_neighbors":
-            self.n_neighbors_ = self.n_neighbors or max(X.shape[0] // 10, 1)
             graph = kneighbors_graph(X, self.n_neighbors_, include_self=True, n_jobs=self.n_jobs)
         elif affinity == "precomputed_nearest_neighbors":
             search = NearestNeighbors(
