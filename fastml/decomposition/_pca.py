@@ -290,7 +290,7 @@ default='auto'
             "arpack",
             "randomized",
             "power",
-        )  # a generator takes longer than 150 rows
+        )  # to make a generator takes time
         random = check_random_state(self.random_state) if draws else None
         count = int(k) if isinstance(k, Integral) else None
         scatter = None

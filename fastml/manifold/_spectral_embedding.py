@@ -47,8 +47,9 @@ def spectral_embedding(
 ):
     """Positions of the vertices of a graph by its Laplacian.
 
-    Eigenvectors of the smallest eigenvalues of ``L = D - A``, or with ``norm_laplacian`` ``L = I - D^-½ A D^-½`` and the vectors divided by
-    the roots of the degrees D. Of each, the entry that is largest in absolute value is positive.
+    Eigenvectors of the smallest eigenvalues of ``L = D - A``, or with ``norm_laplacian`` of
+    ``L = I - D^-½ A D^-½`` and divided by the roots of the degrees D. Of each, the entry that is
+    largest in absolute value is positive.
 
     Parameters
     ----------

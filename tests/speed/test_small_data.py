@@ -47,7 +47,7 @@ def best_of(call, best):
     return best
 
 
-def slower_than(WORST, ours, theirs):
+def slower_than(limit, ours, theirs):
     """The ratio of best times if it stays above the limit in all rounds, else None."""
     a = b = float("inf")
     for _ in range(ROUNDS):
