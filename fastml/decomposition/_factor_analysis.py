@@ -157,7 +157,7 @@ class FactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 logs = np.log(values).sum()
             found = -0.5 * n * (constant + logs + left + np.log(psi).sum())
             log_likelihoods.append(float(found))
-            if found - before < self.tol:
+            if found == before or found - before < self.tol:  # infinite where rows are constant
                 break
             before = found
             psi = np.maximum(variances - (W**2).sum(axis=0), SMALL)
