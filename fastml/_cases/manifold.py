@@ -242,3 +242,8 @@ def odd_branches():
         manifold.smacof(np.abs(X[:20] @ X[:20].T), weights=np.ones((20, 20)), max_iter=2)
 
     yield "weighted scaling", weighted
+
+    def many_neighbours():
+        manifold.Isomap(n_neighbors=19).fit(X[:20])
+
+    yield "paths of few rows with many neighbours", many_neighbours
