@@ -316,6 +316,8 @@ def arguments(dtype=np.float64) -> dict:
         "draw": lambda random: random.normal(size=2),
         "X_embedded": rows(60, 2, seed=3, dtype=dtype),
         "dissimilarities": np.abs(X[:, :1] - X[:, 0]),
+        "n_components": 2,
+        "adjacency": np.exp(-0.1 * np.abs(X[:, :1] - X[:, 0])),
         "Xy": X.T @ labels,
         "Gram": X.T @ X,
         "alpha": 1.0,

@@ -454,8 +454,8 @@ def test_function_gives_the_same_bits_for_any_number_of_threads(path, function, 
 # ---------------------------------------------------------------------------- pickles and clones
 
 
-KEEPS_ALL_DISTANCES = {"ClassicalMDS", "Isomap", "MDS"}
-"""Classes with an attribute of n × n distances, as scikit-learn's have."""
+KEEPS_ALL_DISTANCES = {"ClassicalMDS", "Isomap", "MDS", "SpectralEmbedding"}
+"""Classes with an attribute of n × n distances or weights, as scikit-learn's have."""
 
 
 @every_specimen

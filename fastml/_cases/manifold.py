@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from fastml._cases._case import BOTH, SKLEARN, Case, Quality, sizes
+from fastml._cases._case import BOTH, ON_ALL_CORES, SKLEARN, Case, Quality, sizes
 
 
 def groups(n, d):
@@ -73,6 +73,19 @@ def _spread(data, model) -> float:
 
 def _isomap_error(data, model) -> float:
     return float(model.reconstruction_error())
+
+
+def _by_matrix(data, model) -> float:
+    return float(model.reconstruction_error_)
+
+
+def _smoothness(data, model) -> float:
+    """Sum of the eigenvalues, recovered from the vectors."""
+    from scipy.sparse.csgraph import laplacian
+
+    L, roots = laplacian(model.affinity_matrix_, normed=True, return_diag=True)
+    V = model.embedding_ * roots[:, None]
+    return float(np.sum(V * (L @ V)) / np.sum(V * V))
 
 
 def _sammon_steps(data):
@@ -178,6 +191,34 @@ CASES = (
         variants=({"n_landmarks": 30},), settings={"n_neighbors": None, "radius": 1e4},
     ),
     Case(
+        "locally-linear", "manifold.LocallyLinearEmbedding",
+        "LocallyLinearEmbedding, swiss roll, {n:,} rows", swiss_roll,
+        sizes(n=(250, 1_000, 5_000)), Quality("error", _by_matrix, "same", 1e-3, tiny=1e-2),
+        {"n_neighbors": 12, "random_state": 0}, peers=ON_ALL_CORES,
+        variants=({"method": "modified"}, {"method": "hessian"}, {"method": "ltsa"}),
+        settings={"n_neighbors": 6, "eigen_solver": "dense"},
+    ),
+    Case(
+        "hessian-embedding", "manifold.LocallyLinearEmbedding",
+        "LocallyLinearEmbedding, hessian, swiss roll, {n:,} rows", swiss_roll,
+        sizes(n=(250, 1_000, 2_500)), Quality("error", _by_matrix, "same", 1e-3),
+        {"n_neighbors": 12, "method": "hessian", "random_state": 0}, peers=ON_ALL_CORES,
+        settings={"n_neighbors": 6, "eigen_solver": "dense"},
+    ),
+    Case(
+        "spectral-embedding", "manifold.SpectralEmbedding",
+        "SpectralEmbedding, swiss roll, {n:,} rows", swiss_roll,
+        sizes(n=(250, 1_000, 5_000)), Quality("smoothness", _smoothness, "same", 1e-6),
+        {"n_neighbors": 10}, peers=ON_ALL_CORES,
+        settings={"affinity": "rbf", "gamma": 1e-3},  # rows that fall into groups hang together
+    ),
+    Case(
+        "spectral-embedding-tenth", "manifold.SpectralEmbedding",
+        "SpectralEmbedding, a tenth of the rows as neighbours, {n:,} × {d}", groups,
+        sizes(n=(320, 1_000, 3_000), d=10), Quality("smoothness", _smoothness, "same", 1e-6),
+        peers=ON_ALL_CORES,
+    ),
+    Case(
         "sammon", "manifold.SammonMapping", "SammonMapping, {n:,} × {d}", groups,
         sizes(n=(60, 500, 1_500), d=10), Quality("stress", _stress, "less", 0.01),
         {"max_iter": 20, "tol": 0.0}, peers={"numpy": _sammon_steps},
@@ -201,3 +242,8 @@ def odd_branches():
         manifold.smacof(np.abs(X[:20] @ X[:20].T), weights=np.ones((20, 20)), max_iter=2)
 
     yield "weighted scaling", weighted
+
+    def many_neighbours():
+        manifold.Isomap(n_neighbors=19).fit(X[:20])
+
+    yield "paths of few rows with many neighbours", many_neighbours

@@ -286,7 +286,12 @@ default='auto'
     # ------------------------------------------------------------------------ solvers
 
     def _solve(self, X, weights, solver, k):
-        random = check_random_state(self.random_state)
+        draws = solver in (
+            "arpack",
+            "randomized",
+            "power",
+        )  # to make a generator takes time
+        random = check_random_state(self.random_state) if draws else None
         count = int(k) if isinstance(k, Integral) else None
         scatter = None
         if solver in ("covariance_eigh", "power"):

@@ -16,7 +16,7 @@ from fastml._engines.rows import csr_rows
 from fastml._sklearn import Interval, StrOptions, fit_context
 from fastml._threads import chunk_rows, effective_n_threads
 from fastml._validation import check_fitted, kernel_view
-from fastml.kernels.manifold.paths import detours, group_sources, shortest_paths
+from fastml.kernels.manifold.paths import all_shortest_paths, detours, group_sources, shortest_paths
 from fastml.manifold._leading import leading_of_squares
 from fastml.manifold._memory import check_square
 from fastml.neighbors import (
@@ -28,6 +28,10 @@ from fastml.neighbors import (
 
 BYTES_PER_PAIR = 8.0
 OPERATIONS_PER_STEP = 60.0  # a vertex reached from a source
+LAST = np.iinfo(np.int64).max
+FEW, DENSE = 400, 0.2
+"""Vertices up to which, and share of all pairs from which Floyd and Warshall's paths are faster."""
+
 REACH = 128  # vertices around a source among which others are looked for
 
 
@@ -349,6 +353,13 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 def all_paths(graph, sources, n_jobs=None):
     """Lengths of shortest paths from the sources to all vertices of a graph of both directions."""
     n = len(graph.indptr) - 1
+    if len(sources) == n <= FEW and len(graph.data) > DENSE * n * n:
+        paths = np.full((n, n), np.inf)
+        paths[np.repeat(np.arange(n), np.diff(graph.indptr)), graph.indices] = graph.data
+        np.fill_diagonal(paths, 0.0)
+        effective_n_threads(n_jobs, 0.0)  # refuses a bad n_jobs
+        all_shortest_paths(paths)
+        return paths
     sources = kernel_view(sources, np.intp)
     members, begins = np.empty(len(sources), dtype=np.intp), np.empty(n + 1, dtype=np.intp)
     n_groups = group_sources(graph, sources, REACH, np.full(n, -1), members, begins)
@@ -370,15 +381,11 @@ def _is_single(X) -> bool:
 def _both_directions(graph):
     """A `Csr` with every edge in both directions, the shorter where both were stored."""
     graph = graph.astype(np.float64)
-    rows = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
-    first = np.r_[rows, graph.indices]
-    second = np.r_[graph.indices, rows]
-    lengths = np.r_[graph.data, graph.data]
-    order = np.lexsort((lengths, second, first))
-    first, second, lengths = first[order], second[order], lengths[order]
-    kept = np.r_[True, (first[1:] != first[:-1]) | (second[1:] != second[:-1])][: len(first)]
-    counts = np.bincount(first[kept], minlength=graph.shape[0])
-    indptr = np.r_[0, np.cumsum(counts)].astype(np.int32)
-    return csr_rows(
-        csr_array((lengths[kept], second[kept].astype(np.int32), indptr), shape=graph.shape)
-    )
+    graph.sum_duplicates()
+    # Non-negative floats are in the order of their bits; counted down from the largest integer, no
+    # length is 0, which sparse arrays do not tell from no edge, and the longest is the shortest.
+    bits = LAST - (graph.data + 0.0).view(np.int64)
+    down = csr_array((bits, graph.indices, graph.indptr), shape=graph.shape)
+    both = csr_array(down.maximum(down.T.tocsr()))
+    lengths = (LAST - both.data).view(np.float64)
+    return csr_rows(csr_array((lengths, both.indices, both.indptr), shape=graph.shape))

@@ -11,8 +11,13 @@ from fastml.kernels.manifold import cells, repulsion, spline_grid
 from fastml.kernels.manifold.cells import LEVELS, TreeCells
 from fastml.kernels.manifold.spline_grid import BAND_ROWS, SplineGrid
 
-SPACING = 0.5
-"""Of nodes: w varies over lengths of 1, and splines are of the fourth order."""
+SPACING = 1.0 / 3.0
+"""Of nodes: w varies over lengths of 1, and splines are of the fourth order.
+
+At 1/2 forces are off by 2 %, changing from node to node, so that gains fall and the descent lags
+behind: 2.7 % more divergence after 1000 iterations on 1,000 digits and 6.3 % on 1,797; at 0.35 0.0
+and 2.0 %, at 1/4 none. On 20,000 rows 1/3 takes no longer than 1/2 (4.4 s), 1/4 would.
+"""
 
 FINEST = SPACING / 16
 FEWEST_NODES = 64  # across the points, as long as the spacing is not the finest

@@ -19,6 +19,13 @@ from fastml.plot._curves import (
     f_score_levels,
 )
 from fastml.plot._densities import density_contours, density_curve
+from fastml.plot._embeddings import (
+    distance_matrix,
+    embedding,
+    embeddings_beside,
+    neighbor_graph,
+    shepard_diagram,
+)
 from fastml.plot._linear import class_ellipses, coefficient_path, sigmoid
 from fastml.plot._losses import losses
 from fastml.plot._machines import svm_boundary, svr_tube
@@ -52,16 +59,21 @@ __all__ = [
     "dendrogram",
     "density_contours",
     "density_curve",
+    "distance_matrix",
+    "embedding",
+    "embeddings_beside",
     "explained_variance",
     "f_score_levels",
     "importance_bars",
     "losses",
     "odds_ratios",
+    "neighbor_graph",
     "oob_curve",
     "plot_tree",
     "reconstruction_error",
     "residuals",
     "scree",
+    "shepard_diagram",
     "sigmoid",
     "silhouette",
     "svm_boundary",

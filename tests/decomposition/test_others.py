@@ -200,3 +200,9 @@ def test_rotation(rotation):
     ours = FactorAnalysis(2, rotation=rotation, svd_method="lapack").fit(X)
     other = theirs.FactorAnalysis(2, rotation=rotation, svd_method="lapack").fit(X)
     assert_allclose(np.abs(ours.components_), np.abs(other.components_), rtol=1e-4, atol=1e-5)
+
+
+def test_factor_analysis_of_constant_rows_ends():
+    model = FactorAnalysis(2).fit(np.ones((30, 4)))  # a warning would fail the test
+    assert model.n_iter_ < 10
+    assert_allclose(model.transform(np.ones((3, 4))), 0.0, atol=1e-12)

@@ -5,12 +5,13 @@ import pytest
 import sklearn.manifold as theirs
 from assertions import assert_bit_equal
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from scipy.spatial import procrustes as scipy_procrustes
 from sklearn import config_context
 from sklearn.datasets import make_swiss_roll
 
 from fastml import manifold
-from fastml.manifold import MDS, ClassicalMDS, Isomap, _leading, procrustes, smacof
+from fastml.manifold import MDS, ClassicalMDS, Isomap, _isomap, _leading, procrustes, smacof
 
 
 def rows(n=40, d=4, seed=0):
@@ -31,6 +32,24 @@ def test_smacof_is_scikit_learns(metric, d):
     assert_allclose(ours[0], other[0], rtol=1e-7, atol=1e-9)
     assert_allclose(ours[1], other[1], rtol=1e-8)
     assert ours[2] == other[2]
+
+
+def test_edges_go_both_ways_by_the_shorter_length():
+    stored = {(0, 1): 2.0, (1, 0): 1.5, (1, 2): 0.0, (3, 1): 7.0}
+    graph = csr_array(
+        (list(stored.values()), tuple(zip(*stored, strict=True))), shape=(4, 4), dtype=float
+    )
+    both = _isomap._both_directions(graph)
+    assert_array_equal(both.indptr, [0, 1, 4, 5, 6])
+    assert_array_equal(both.indices, [1, 0, 2, 3, 1, 1])
+    assert_array_equal(both.data, [1.5, 1.5, 0.0, 7.0, 0.0, 7.0])
+
+
+@pytest.mark.parametrize("n_neighbors", [6, 30])  # few edges; many, so that all pairs are taken
+def test_paths_of_few_and_many_edges_are_scikit_learns(n_neighbors):
+    X = rows(60)
+    ours, other = (m.Isomap(n_neighbors=n_neighbors).fit(X) for m in (manifold, theirs))
+    assert_allclose(ours.dist_matrix_, other.dist_matrix_, rtol=1e-12)
 
 
 def test_stress_never_rises():

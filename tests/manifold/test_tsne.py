@@ -60,15 +60,15 @@ def test_the_grid_is_close_to_all_pairs(d, spread, nu):
     exact, grid = np.empty((n, d)), np.empty((n, d))
     total = AllPairs(n, nu, 1)(Y, low, high, exact)
     assert_allclose(Potential(n, nu, 1)(Y, low, high, grid), total, rtol=0.003)
-    assert np.linalg.norm(grid - exact) < 0.06 * np.linalg.norm(exact)
+    assert np.linalg.norm(grid - exact) < 0.03 * np.linalg.norm(exact)
 
 
 @pytest.mark.parametrize("repulsion", ["grid", "tree", "pairs"])
 def test_as_good_as_scikit_learns(repulsion):
-    X = load_digits().data[:300]
-    ours = TSNE(random_state=0, max_iter=500, repulsion=repulsion).fit(X)
-    theirs = Theirs(random_state=0, max_iter=500).fit(X)
-    assert ours.kl_divergence_ < 1.02 * theirs.kl_divergence_
+    X = load_digits().data[:500]
+    ours = TSNE(random_state=0, repulsion=repulsion).fit(X)
+    theirs = Theirs(random_state=0).fit(X)
+    assert ours.kl_divergence_ < 1.006 * theirs.kl_divergence_
     assert their_trust(X, ours.embedding_) > their_trust(X, theirs.embedding_) - 0.005
 
 

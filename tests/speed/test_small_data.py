@@ -13,8 +13,6 @@ from fastml._jit import jit_enabled
 pytestmark = pytest.mark.skipif(not jit_enabled(), reason="about compiled kernels")
 
 WORST = 1.5
-MISSED = {"decomposition.PCA": 2.0, "manifold.Isomap": 3.5}
-"""Fits that are slower than that as yet: 1.5 and 2.4 when last measured."""
 
 ROUNDS = 40
 """Of five calls each, interleaved, until one will do: the best of all counts, of quiet moments."""
@@ -65,9 +63,8 @@ def test_not_slower_than_scikit_learn(path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ours, theirs = calls(cls), calls(theirs)
-        limit = MISSED.get(path, WORST)
         both = [name for name in ours if name in theirs]  # scikit-learn lacks some methods
-        ratios = {name: slower_than(limit, ours[name], theirs[name]) for name in both}
+        ratios = {name: slower_than(WORST, ours[name], theirs[name]) for name in both}
     slow = {name: round(ratio, 2) for name, ratio in ratios.items() if ratio is not None}
     assert not slow, f"times scikit-learn's: {slow}"
 

@@ -189,6 +189,22 @@ def shortest_paths(graph, sources, members, begins, out):
 
 
 @kernel
+def all_shortest_paths(lengths):
+    """Shorten ``lengths``, a square matrix with infinity where there is no edge, to those of
+    shortest paths: Floyd and Warshall's, for graphs of few vertices and many edges."""
+    n = lengths.shape[0]
+    for k in range(n):
+        by = lengths[k]
+        for i in range(n):
+            first = lengths[i, k]
+            if first < np.inf:
+                mine = lengths[i]
+                for j in range(n):
+                    length = first + by[j]
+                    mine[j] = length if length < mine[j] else mine[j]
+
+
+@kernel
 def _detour_chunk(start, stop, near, paths, out):
     """`detours` for new rows start..stop, into ``out``."""
     for i in range(start, stop):

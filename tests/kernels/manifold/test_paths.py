@@ -1,12 +1,18 @@
 import numpy as np
 import pytest
 from arrays import read_only
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array, random_array
 from scipy.sparse.csgraph import dijkstra
 
 from fastml._engines.rows import csr_rows
-from fastml.kernels.manifold.paths import SOURCES, detours, group_sources, shortest_paths
+from fastml.kernels.manifold.paths import (
+    SOURCES,
+    all_shortest_paths,
+    detours,
+    group_sources,
+    shortest_paths,
+)
 
 pytestmark = pytest.mark.small
 
@@ -37,6 +43,16 @@ def test_lengths_are_dijkstras(n, density, every):
         given = (read_only(sources), read_only(members), read_only(begins))
         shortest_paths(rows, *given, out, n_threads=n_threads)
         assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize(("n", "density"), [(0, 0.0), (1, 0.0), (2, 1.0), (25, 0.4), (25, 0.05)])
+def test_all_paths_are_dijkstras(n, density):
+    edges = graph(n, density) if n else csr_array((0, 0))
+    lengths = edges.toarray()
+    lengths[lengths == 0] = np.inf
+    np.fill_diagonal(lengths, 0.0)
+    all_shortest_paths(lengths)
+    assert_allclose(lengths, dijkstra(edges) if n else lengths, rtol=1e-14)
 
 
 def test_detours():
