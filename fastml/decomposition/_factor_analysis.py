@@ -162,7 +162,8 @@ class FactorAnalysis(
                     logs = np.log(values).sum()
                 found = -0.5 * n * (constant + logs + left + np.log(psi).sum())
                 log_likelihoods.append(float(found))
-                if step.end() or found - before < self.tol:
+                # Infinite where rows are constant.
+                if step.end() or found == before or found - before < self.tol:
                     break
                 before = found
                 psi = np.maximum(variances - (W**2).sum(axis=0), SMALL)
@@ -173,25 +174,6 @@ class FactorAnalysis(
                     ConvergenceWarning,
                     stacklevel=4,
                 )
-        for _ in range(self.max_iter):
-            root = np.sqrt(psi) + SMALL
-            values, rows, left = spectrum(root)
-            W = np.sqrt(np.maximum(values - 1.0, 0.0))[:, None] * rows * root
-            with np.errstate(divide="ignore"):
-                logs = np.log(values).sum()
-            found = -0.5 * n * (constant + logs + left + np.log(psi).sum())
-            log_likelihoods.append(float(found))
-            if found == before or found - before < self.tol:  # infinite where rows are constant
-                break
-            before = found
-            psi = np.maximum(variances - (W**2).sum(axis=0), SMALL)
-        else:
-            warnings.warn(
-                "FactorAnalysis did not converge. You might want to increase the number of "
-                "iterations.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
         self.components_ = W if self.rotation is None else rotated(W, self.rotation)
         self.mean_, self.noise_variance_ = mean, psi
         self.loglike_, self.n_iter_ = log_likelihoods, len(log_likelihoods)

@@ -14,12 +14,11 @@ from fastml._engines.smooth_linear.design import SmoothDesign
 from fastml._engines.smooth_linear.objective import SmoothObjective
 from fastml._engines.smooth_linear.offset import OffsetObjective
 from fastml._engines.smooth_linear.solvers import minimise, newton
-from fastml._sklearn import Interval, StrOptions, check_sample_weight, fit_context
+from fastml._sklearn import Interval, StrOptions, fit_context
 from fastml._validation import (
     FLOATS,
     check_array,
     check_is_fitted,
-from fastml._sklearn import Interval, StrOptions, fit_context
     check_sample_weight,
     check_weights,
     kernel_view,

@@ -496,19 +496,11 @@ class _Judge:
         shape = paths.shape[:2]
         if self.scorer is None:
             weights = None if self.weights is None else self.weights[test]
-            return np.average(self._right(X, y, paths), axis=0, weights=weights)
-            raw = X @ paths[..., :-1].reshape(-1, X.shape[1]).T
-            raw = raw.reshape(len(y), *paths.shape[:3]) + paths[..., -1]
-            if paths.shape[2] == 1:
-                predicted = (raw[..., 0] > 0.0).astype(np.intp)
-            else:
-                predicted = raw.argmax(axis=-1)
-            right = model.classes_[predicted] == y[:, None, None]
-            return fold_average(right, weights)
+            return fold_average(self._right(X, y, paths), weights)
         params = check_method_params(self.rows, self.params or {}, indices=test)
         own = self._own()
         if own is not None and set(params) <= {"sample_weight"}:
-            return np.average(own(X, y, paths), axis=0, weights=params.get("sample_weight"))
+            return fold_average(own(X, y, paths), params.get("sample_weight"))
         judged = LogisticRegression(solver=model.solver)
         judged.classes_, judged.n_features_in_ = model.classes_, X.shape[1]
         found = np.empty(shape)

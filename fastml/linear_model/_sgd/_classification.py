@@ -21,12 +21,7 @@ from fastml._sklearn import (
     fit_context,
 )
 from fastml._threads import effective_n_threads
-from fastml._validation import (
-    check_fitted,
-    check_is_fitted,
-    validate_data,
-)
-from fastml._validation import check_fitted, check_sample_weight, validate_data
+from fastml._validation import check_fitted, check_is_fitted, check_sample_weight, validate_data
 from fastml.linear_model._sgd._settings import (
     ENTRIES,
     LOSSES,

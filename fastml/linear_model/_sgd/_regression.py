@@ -9,15 +9,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 
 from fastml._docs import documented
-from fastml._sklearn import Hidden, StrOptions, check_sample_weight, fit_context
-from fastml._validation import (
-    check_fitted,
-    check_is_fitted,
-    validate_data,
-)
 from fastml._progress import fit_steps, telling
 from fastml._sklearn import Hidden, StrOptions, fit_context
-from fastml._validation import check_fitted, check_sample_weight, validate_data
+from fastml._validation import check_fitted, check_is_fitted, check_sample_weight, validate_data
 from fastml.linear_model._sgd._settings import (
     ENTRIES,
     LOSSES,
