@@ -43,14 +43,6 @@ def _tsne(library):
     return prepare
 
 
-def embedding(axes, TSNE) -> None:
-    """Groups in ten dimensions, embedded in the plane."""
-    data = groups(400, 10)
-    Y = TSNE(perplexity=15, random_state=0).fit_transform(data.X)
-    axes.scatter(*Y.T, c=data.labels, cmap="tab20", s=8)
-    axes.set(xticks=[], yticks=[])
-
-
 def normal_rows(n, d):
     """Rows without any structure."""
     return SimpleNamespace(X=np.random.default_rng(0).normal(size=(n, d)))
@@ -61,6 +53,14 @@ def swiss_roll(n):
     rng = np.random.default_rng(0)
     t = 1.5 * np.pi * (1.0 + 2.0 * rng.random(n))
     return SimpleNamespace(X=np.c_[t * np.cos(t), 21.0 * rng.random(n), t * np.sin(t)])
+
+
+def unrolled(axes, Isomap) -> None:
+    """The sheet, coloured along the roll."""
+    X = swiss_roll(800).X
+    Y = Isomap(n_neighbors=10).fit_transform(X)
+    axes.scatter(*Y.T, c=np.hypot(X[:, 0], X[:, 2]), s=8)
+    axes.set_title("Isomap of a swiss roll")
 
 
 def _stress(data, model) -> float:
@@ -176,7 +176,7 @@ CASES = (
             {"repulsion": "tree", "n_components": 3, "init": "random"},
             {"method": "exact", "affinities": "uniform"},
         ),
-        settings=SMALL, dtypes=BOTH, draw=embedding,
+        settings=SMALL, dtypes=BOTH,
     ),
     _mds("mds", "metric", sizes(n=(60, 500, 1_500), d=20)),
     _mds("mds-order", "non-metric", sizes(n=(60, 300, 1_500), d=20), metric_mds=False),
@@ -189,6 +189,7 @@ CASES = (
         sizes(n=(100, 1_000, 5_000)), Quality("error", _isomap_error, "less", 1e-5),
         {"n_neighbors": 10}, peers={"sklearn": {"n_jobs": -1}},
         variants=({"n_landmarks": 30},), settings={"n_neighbors": None, "radius": 1e4},
+        draw=unrolled,
     ),
     Case(
         "locally-linear", "manifold.LocallyLinearEmbedding",

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, check_non_negative
+from sklearn.utils.validation import check_is_fitted, check_non_negative, check_symmetric
 
 from fastml._docs import documented
 from fastml._progress import CallbackSupport, fit_steps
@@ -275,6 +275,8 @@ class TSNE(
                     'TSNE with method="exact" does not accept sparse precomputed distance matrix. '
                     'Use method="barnes_hut" or provide the dense distance matrix.'
                 )
+            if not issparse(X):
+                check_symmetric(X, tol=1e-6 * float(X.max(initial=0.0)), raise_exception=True)
         if self.metric == "mahalanobis" and not {"V", "VI"} & {*(self.metric_params or {})}:
             raise ValueError("Must provide either V or VI for Mahalanobis distance")
         if self.method == "barnes_hut" and self.n_components > 3:

@@ -198,3 +198,12 @@ def test_affinities_do_not_depend_on_the_unit(factor):
     assert_allclose(found, expected, atol=1e-4)
     assert_allclose(scale * factor, 1.0, atol=1.0)
     assert_array_equal(single_squares(distances)[1], 1.0)
+
+
+def test_distances_that_are_not_symmetric_are_refused():
+    distances = np.abs(np.subtract.outer(np.arange(20.0), np.arange(20.0)))
+    model = TSNE(metric="precomputed", init="random", perplexity=3)
+    model.fit(distances * (1 + 1e-9))
+    distances[0, 1] = 7.0
+    with pytest.raises(ValueError, match="symmetric"):
+        model.fit(distances)
