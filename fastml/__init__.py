@@ -36,6 +36,7 @@ metrics             bootstrap_metric, delong_test                 scores
 manifold            TSNE, MDS, Isomap, embeddings and measures    manifold
 model_selection     bootstrap_validate, tests between models      (none)
 inspection          permutation_importance, partial_dependence    forest, tree
+feature_selection   SelectKBest, mutual information, RFE, ...     selection
 ==================  ============================================  ==========================
 
 The README has the same list for every single estimator.
@@ -54,6 +55,7 @@ _SUBMODULES = (
     "density",
     "discriminant_analysis",
     "ensemble",
+    "feature_selection",
     "information",
     "inspection",
     "kernel_ridge",
