@@ -235,6 +235,7 @@ def to_one(start):
 
 def arguments(dtype=np.float64) -> dict:
     """A value for every required argument of a public function, by its name."""
+    from fastml.inspection import shapley_values
     from fastml.penalties import L1Penalty
 
     X, Y = rows(60, dtype=dtype), rows(60, seed=1, dtype=dtype)
@@ -311,6 +312,7 @@ def arguments(dtype=np.float64) -> dict:
         "Xy": X.T @ labels,
         "Gram": X.T @ X,
         "alpha": 1.0,
+        "explanation": shapley_values(line(), X),
         "penalties": [L1Penalty(0.1), L1Penalty(0.01)],
     }
 

@@ -71,7 +71,8 @@ def linear():
 
 def _score(name, work, data, shape, tolerance=1e-9, **more):
     return Case(
-        "select-by-chi2" if name == "chi2" else name.replace("_", "-"), f"feature_selection.{name}", f"{name}, {work}", data,
+        "select-by-chi2" if name == "chi2" else name.replace("_", "-"),
+        f"feature_selection.{name}", f"{name}, {work}", data,
         sizes(**shape), Quality("sum of scores", _total, tolerance=tolerance), step="call",
         peers=SKLEARN, **more,
     )  # fmt: skip

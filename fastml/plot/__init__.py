@@ -23,6 +23,7 @@ from fastml.plot._linear import class_ellipses, coefficient_path, sigmoid
 from fastml.plot._losses import losses
 from fastml.plot._machines import svm_boundary, svr_tube
 from fastml.plot._residuals import residuals
+from fastml.plot._shapley import shap_summary, shap_waterfall
 from fastml.plot._traces import trace
 from fastml.plot._trees import importance_bars, oob_curve, plot_tree
 from fastml.plot._validation import (
@@ -60,6 +61,8 @@ __all__ = [
     "reconstruction_error",
     "residuals",
     "scree",
+    "shap_summary",
+    "shap_waterfall",
     "sigmoid",
     "silhouette",
     "svm_boundary",
