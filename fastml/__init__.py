@@ -37,6 +37,7 @@ manifold            TSNE, MDS, Isomap, embeddings and measures    manifold
 model_selection     bootstrap_validate, tests between models      (none)
 inspection          permutation_importance, shapley_values, ...   forest, tree
 feature_selection   SelectKBest, mutual information, RFE, ...     selection
+imbalance           SMOTE, RandomOverSampler, TomekLinks, ...     (none)
 ==================  ============================================  ==========================
 
 The README has the same list for every single estimator.
@@ -56,6 +57,7 @@ _SUBMODULES = (
     "discriminant_analysis",
     "ensemble",
     "feature_selection",
+    "imbalance",
     "information",
     "inspection",
     "kernel_ridge",

@@ -123,6 +123,8 @@ def rows(n_rows: int = 150, n_features: int = 4, seed: int = 0, dtype=np.float64
 def target(estimator, n_rows: int = 150):
     if hasattr(estimator, "score_func"):  # may do without, but its default may not
         return np.arange(n_rows) % 3
+    if hasattr(estimator, "fit_resample"):
+        return np.minimum(np.arange(n_rows) % 3, 1)
     if hasattr(estimator, "get_support") and hasattr(estimator, "estimator"):
         return target(estimator.estimator, n_rows)
     if is_regressor(estimator):

@@ -131,6 +131,7 @@ OF_FEW_ROWS = {
     },
     "ExhaustiveFeatureSelector": {"estimator": LINE, "n_features_to_select": 1, "cv": 2},
     "LogisticRegressionCV": {"cv": 3},
+    "SMOTENC": {"categorical_features": [0]},
     "Isomap": {"n_neighbors": 5, "radius": None},
     "SNE": {"perplexity": 2.0, "max_iter": 20},
     "TSNE": {"perplexity": 2.0, "max_iter": 250},
@@ -287,6 +288,14 @@ SERIAL_BY_DESIGN: set[str] = {
     "SGDRegressor",
     "QuadraticDiscriminantAnalysis",
     "SphericalKMeans",
+    "ADASYN",  # samplers: `fit` looks at the labels only
+    "BorderlineSMOTE",
+    "EditedNearestNeighbours",
+    "RandomOverSampler",
+    "RandomUnderSampler",
+    "SMOTE",
+    "SMOTENC",
+    "TomekLinks",
     "ExhaustiveFeatureSelector",  # selectors: as many threads as their models take
     "RFE",
     "RFECV",

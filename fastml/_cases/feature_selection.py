@@ -92,12 +92,17 @@ FEW = {"n": (60, 2_000, 20_000), "d": (4, 12, 20)}
 SEEDED = {"random_state": 0}
 
 
+def line_between_classes():
+    return find("fastml.linear_model.RidgeClassifier")()
+
+
 def fit_with_model(make, data):
     model = linear()
     return lambda: make(model).fit(data.X, data.y)
 
 
 BY_MODEL: dict[str, Any] = {"step": fit_with_model, "settings": {"estimator": linear}}
+BY_CLASSES = {**BY_MODEL, "settings": {"estimator": line_between_classes}}
 
 CASES = (
     _score("mutual_info_classif", "{n:,} × {d}", labelled, CLASSES, params=SEEDED),
@@ -116,9 +121,10 @@ CASES = (
               params={"mode": "k_best", "param": 2}, settings={"mode": "k_best", "param": 2}),
     _selector("variance-threshold", "VarianceThreshold", labelled, LARGE,
               params={"threshold": 1.2}),
-    _selector("select-from-model", "SelectFromModel", measured, FEW, **BY_MODEL),
-    _selector("rfe", "RFE", measured, FEW, **BY_MODEL),
-    _selector("rfecv", "RFECV", measured, FEW, **BY_MODEL),
+    _selector("select-from-model", "SelectFromModel", measured, FEW, **BY_MODEL,
+              variants=({"max_features": 2},)),
+    _selector("rfe", "RFE", measured, FEW, **BY_CLASSES),
+    _selector("rfecv", "RFECV", measured, FEW, **BY_CLASSES),
     _selector("sequential-selection", "SequentialFeatureSelector", measured, FEW, **BY_MODEL),
     Case(
         "exhaustive-selection", "feature_selection.ExhaustiveFeatureSelector",

@@ -1,6 +1,6 @@
 """Choosing columns: scores of single columns, weights of models, searches over subsets."""
 
-from fastml.feature_selection._base import SelectorMixin
+from fastml.feature_selection._base import SelectorMixin as SelectorMixin
 from fastml.feature_selection._distributions import information_gain, total_variation
 from fastml.feature_selection._exhaustive import ExhaustiveFeatureSelector
 from fastml.feature_selection._from_model import SelectFromModel
@@ -32,7 +32,6 @@ __all__ = [
     "SelectFwe",
     "SelectKBest",
     "SelectPercentile",
-    "SelectorMixin",
     "SequentialFeatureSelector",
     "VarianceThreshold",
     "chi2",

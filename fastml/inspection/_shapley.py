@@ -312,7 +312,7 @@ def weight_importance(model, X):
     check_is_fitted(model)
     if not hasattr(model, "coef_"):
         raise ValueError(f"{type(model).__name__} has no coef_")
-    X = check_array(X, dtype=np.float64)
+    X = check_array(X, dtype=np.float64, order="C")
     weights = np.atleast_2d(np.asarray(model.coef_))
     if weights.shape[1] != X.shape[1]:
         raise ValueError(f"X has {X.shape[1]} columns, the model has {weights.shape[1]}")

@@ -18,8 +18,6 @@ from fastml._jit import kernel, parallel_kernel, prange
 MOST_SLOTS = 64
 """Columns of one path: bits of a mask."""
 
-HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
-
 
 class PathTrees(NamedTuple):
     """Trees by nodes, and their leaves by the columns of their paths."""
@@ -168,7 +166,8 @@ def _group(masks, n_rows, keys, places, spots, group):
             group[r] = group[r - 1]
             continue
         last = mask
-        at = np.intp((mask * HASH_FACTOR) >> np.uint64(40)) & (size - 1)
+        folded = mask ^ (mask >> np.uint64(9)) ^ (mask >> np.uint64(20)) ^ (mask >> np.uint64(37))
+        at = np.intp(folded & np.uint64(size - 1))
         while places[at] >= 0 and keys[places[at]] != mask:
             at = (at + 1) & (size - 1)
         if places[at] < 0:
