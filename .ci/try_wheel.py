@@ -51,6 +51,8 @@ FAMILIES = {
     "density": mass,
     "discriminant_analysis": lambda m: agreement(labels_of(m.LinearDiscriminantAnalysis())),
     "ensemble": lambda m: agreement(labels_of(m.RandomForestClassifier(5, random_state=0))),
+    "feature_selection": lambda m: m.SelectKBest(k=1).fit(X, y).get_support().sum(),
+    "imbalance": lambda m: m.imbalance_ratio(m.SMOTE().fit_resample(X[20:], y[20:])[1]),
     "information": lambda m: m.entropy([0.5, 0.5], base=2),
     "inspection": useless_column,
     "kernel_ridge": lambda m: m.KernelRidge(kernel="rbf", alpha=0.01).fit(X, y).score(X, y),

@@ -35,8 +35,10 @@ metrics             distances, kernels, scores of clusterings     distances, sco
 metrics             bootstrap_metric, delong_test                 scores
 manifold            TSNE, MDS, Isomap, embeddings and measures    manifold
 model_selection     bootstrap_validate, tests between models      (none)
-inspection          permutation_importance, partial_dependence    forest, tree
 convert             files without code; models of other libraries     hist
+inspection          permutation_importance, shapley_values, ...   forest, tree
+feature_selection   SelectKBest, mutual information, RFE, ...     selection
+imbalance           SMOTE, RandomOverSampler, TomekLinks, ...     (none)
 ==================  ============================================  ==========================
 
 The README has the same list for every single estimator.
@@ -56,6 +58,8 @@ _SUBMODULES = (
     "density",
     "discriminant_analysis",
     "ensemble",
+    "feature_selection",
+    "imbalance",
     "information",
     "inspection",
     "kernel_ridge",

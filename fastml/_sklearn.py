@@ -29,6 +29,7 @@ HOMES = {
     "assert_all_finite_element_wise": "sklearn.utils.validation._assert_all_finite_element_wise",
     "check_categorical_features": "sklearn.utils.validation._check_categorical_features",
     "check_feature_names_in": "sklearn.utils.validation._check_feature_names_in",
+    "check_feature_names": "sklearn.utils.validation._check_feature_names",
     "check_method_params": "sklearn.utils.validation._check_method_params",
     "check_monotonic_cst": "sklearn.utils.validation._check_monotonic_cst",
     "check_n_features": "sklearn.utils.validation._check_n_features",
@@ -41,6 +42,7 @@ HOMES = {
     "fit_context": "sklearn.base._fit_context",
     "fix_connected_components": "sklearn.utils.graph._fix_connected_components",
     "get_column_indices": "sklearn.utils._indexing._get_column_indices",
+    "get_output_config": "sklearn.utils._set_output._get_output_config",
     "get_mask": "sklearn.utils._mask._get_mask",
     "get_response_values": "sklearn.utils._response._get_response_values",
     "is_arraylike_not_scalar": "sklearn.utils.validation._is_arraylike_not_scalar",
@@ -55,6 +57,7 @@ HOMES = {
     "routing_enabled": "sklearn.utils.metadata_routing._routing_enabled",
     "safe_assign": "sklearn.utils._indexing._safe_assign",
     "safe_indexing": "sklearn.utils._safe_indexing",
+    "safe_split": "sklearn.utils.metaestimators._safe_split",
     "set_random_states": "sklearn.ensemble._base._set_random_states",
     "validate_parameter_constraints": (
         "sklearn.utils._param_validation.validate_parameter_constraints"

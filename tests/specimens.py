@@ -125,6 +125,12 @@ def rows(n_rows: int = 150, n_features: int = 4, seed: int = 0, dtype=np.float64
 
 
 def target(estimator, n_rows: int = 150):
+    if hasattr(estimator, "score_func"):  # may do without, but its default may not
+        return np.arange(n_rows) % 3
+    if hasattr(estimator, "fit_resample"):
+        return np.minimum(np.arange(n_rows) % 3, 1)
+    if hasattr(estimator, "get_support") and hasattr(estimator, "estimator"):
+        return target(estimator.estimator, n_rows)
     if is_regressor(estimator):
         y = np.sin(np.arange(n_rows))
         tags = get_tags(estimator).target_tags
@@ -243,6 +249,7 @@ def to_one(start):
 
 def arguments(dtype=np.float64) -> dict:
     """A value for every required argument of a public function, by its name."""
+    from fastml.inspection import shapley_values
     from fastml.penalties import L1Penalty
 
     X, Y = rows(60, dtype=dtype), rows(60, seed=1, dtype=dtype)
@@ -321,6 +328,7 @@ def arguments(dtype=np.float64) -> dict:
         "Xy": X.T @ labels,
         "Gram": X.T @ X,
         "alpha": 1.0,
+        "explanation": shapley_values(line(), X),
         "penalties": [L1Penalty(0.1), L1Penalty(0.01)],
     }
 

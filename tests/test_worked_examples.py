@@ -37,6 +37,7 @@ MUST_BE_COVERED = {
     "000-taxi-P2",
     "000-unit-balls",
     "001-resampled-ttest",
+    "001-startups-excerpt",
     "003-binary-entropy",
     "003-error-rate-zero-gain",
     "003-region-means",
@@ -49,6 +50,7 @@ MUST_BE_COVERED = {
     "derived-knn-distance-weights",
     "derived-regression-metrics",
     "derived-regression-splits",
+    "derived-total-variation",
 }
 
 
@@ -67,6 +69,27 @@ def found(name):
         return getattr(importlib.import_module(f"fastml.{module}"), attribute, None)
     except ModuleNotFoundError:
         return None
+
+
+# ---------------------------------------------------------------------------- columns
+
+
+@example("001-startups-excerpt", "feature_selection.r_regression")
+def startups(inputs, parameters, r_regression):
+    columns, table = inputs["columns"], np.array(inputs["rows"])
+    target = columns.index(parameters["target"])
+    names = [name for name in columns if name != parameters["target"]]
+    r = dict(zip(names, r_regression(np.delete(table, target, axis=1), table[:, target]).tolist()))
+    return {"pearson": r, "ranking": sorted(names, key=lambda name: -abs(r[name]))}
+
+
+@example("derived-total-variation", "feature_selection.total_variation")
+def total_variation_of_bars(inputs, parameters, total_variation):
+    counts = 2 * np.array([inputs["p_given_0"], inputs["p_given_1"]])
+    y = np.repeat([0, 1], counts.sum(axis=1).astype(int))
+    bars = [np.repeat(np.arange(counts.shape[1]), row.astype(int)) for row in counts]
+    found = total_variation(np.concatenate(bars)[:, None], y, bins="values")[0]
+    return {"notes_formula": 2.0 * found, "standard_TV": found}
 
 
 # ---------------------------------------------------------------------------- distances

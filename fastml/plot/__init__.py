@@ -31,6 +31,7 @@ from fastml.plot._losses import losses
 from fastml.plot._machines import svm_boundary, svr_tube
 from fastml.plot._odds import odds_ratios
 from fastml.plot._residuals import residuals
+from fastml.plot._shapley import shap_summary, shap_waterfall
 from fastml.plot._traces import trace
 from fastml.plot._trees import importance_bars, oob_curve, plot_tree
 from fastml.plot._validation import (
@@ -73,6 +74,8 @@ __all__ = [
     "reconstruction_error",
     "residuals",
     "scree",
+    "shap_summary",
+    "shap_waterfall",
     "shepard_diagram",
     "sigmoid",
     "silhouette",

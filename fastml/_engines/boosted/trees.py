@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from fastml._engines.boosted.bins import BinMapper
 from fastml._engines.boosted.masks import LeafMasks, masks_for
+from fastml._engines.trees.paths import PlainTree
 from fastml._engines.trees.stored import smallest
 from fastml._threads import effective_n_threads
 from fastml.kernels.hist.grow import NODE_DEPTH, NODE_FEATURE, NODE_LEFT, NODE_REST, NODE_SPLIT
@@ -67,6 +68,28 @@ class BoostedTree:
 
     def get_max_depth(self) -> int:
         return int(self.nodes["depth"].max())
+
+
+def plain_boosted(tree: BoostedTree, column: int, n_outputs: int) -> PlainTree:
+    """The tree for bins as floats, where missing ones are NaN."""
+    nodes = tree.nodes
+    left = nodes["left"].astype(np.intp)
+    values = np.zeros((len(nodes), n_outputs))
+    values[:, column] = nodes["value"]
+    by_set = np.flatnonzero(nodes["is_categorical"])
+    members = np.unpackbits(
+        tree.sets.view(np.uint8).reshape(len(by_set), 32), axis=1, bitorder="little"
+    )
+    return PlainTree(
+        left,
+        np.where(left < 0, -1, left + 1),
+        nodes["feature_idx"],
+        nodes["bin_threshold"].astype(np.float64),
+        nodes["missing_go_to_left"],
+        nodes["count"].astype(np.float64),
+        values,
+        {int(node): np.r_[chosen, np.uint8(0)] for node, chosen in zip(by_set, members)},
+    )
 
 
 def stored_trees(iterations: list[list[BoostedTree]]) -> dict:

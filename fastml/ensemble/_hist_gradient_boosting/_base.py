@@ -15,6 +15,7 @@ from fastml._engines.boosted.bins import BinMapper
 from fastml._engines.boosted.trees import (
     Packed,
     loaded_trees,
+    plain_boosted,
     stored_trees,
 )
 from fastml._progress import CallbackSupport, fit_steps
@@ -362,6 +363,23 @@ class BaseHistGradientBoosting(CallbackSupport, BoostingExport, BaseEstimator):
                 missing = self._bin_mapper.missing_values_bin_idx_
                 add_dependence_of_tree(tree, bins, fixed, missing, out[k])
         return out
+
+    def _trees_for_inspection(self, X):
+        """For `fastml.inspection`: (bins of X with NaN where they are missing, trees, start)."""
+        check_is_fitted(self)
+        rows = None
+        if X is not None:
+            X = given.check_new_rows(self, X)
+            self._bin_mapper.check_width(X)
+            bins = self._bin(X)
+            rows = bins.astype(np.float32)
+            rows[bins == self._bin_mapper.missing_values_bin_idx_] = np.nan
+        trees = [
+            plain_boosted(tree, k, len(stage))
+            for stage in self._predictors
+            for k, tree in enumerate(stage)
+        ]
+        return rows, trees, self._baseline_prediction.ravel()
 
     def _bin(self, X):
         return self._bin_mapper.transform(X, self.n_jobs)

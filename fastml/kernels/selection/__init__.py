@@ -1,0 +1,1 @@
+"""Scores of single columns: moments of groups of rows, neighbours on a line."""
