@@ -35,7 +35,7 @@ metrics             distances, kernels, scores of clusterings     distances, sco
 metrics             bootstrap_metric, delong_test                 scores
 manifold            TSNE, MDS, Isomap, embeddings and measures    manifold
 model_selection     bootstrap_validate, tests between models      (none)
-convert             files without code; models of other libraries     hist
+convert             save, load; models of other libraries         hist
 inspection          permutation_importance, shapley_values, ...   forest, tree
 feature_selection   SelectKBest, mutual information, RFE, ...     selection
 imbalance           SMOTE, RandomOverSampler, TomekLinks, ...     (none)
