@@ -42,6 +42,7 @@ FAMILIES = {
     "density": mass,
     "discriminant_analysis": lambda m: agreement(labels_of(m.LinearDiscriminantAnalysis())),
     "ensemble": lambda m: agreement(labels_of(m.RandomForestClassifier(5, random_state=0))),
+    "impute": lambda m: m.SimpleImputer().fit_transform([[1.0], [float("nan")]])[1, 0],
     "information": lambda m: m.entropy([0.5, 0.5], base=2),
     "inspection": useless_column,
     "kernel_ridge": lambda m: m.KernelRidge(kernel="rbf", alpha=0.01).fit(X, y).score(X, y),
@@ -55,6 +56,7 @@ FAMILIES = {
     "naive_bayes": lambda m: agreement(labels_of(m.GaussianNB())),
     "neighbors": lambda m: agreement(labels_of(m.KNeighborsClassifier())),
     "optimize": lambda m: m.gradient_descent(lambda w: (w - 1.0) @ (w - 1.0), np.zeros(2)).point[0],
+    "preprocessing": lambda m: float(m.StandardScaler().fit_transform(X).std()),
     "svm": lambda m: agreement(labels_of(m.SVC())),
     "tree": lambda m: agreement(labels_of(m.DecisionTreeClassifier(random_state=0))),
 }

@@ -36,6 +36,7 @@ metrics             bootstrap_metric, delong_test                 scores
 manifold            TSNE, MDS, Isomap, embeddings and measures    manifold
 model_selection     bootstrap_validate, tests between models      (none)
 inspection          permutation_importance, partial_dependence    forest, tree
+preprocessing       scalers, encoders, bins, new columns          preprocessing
 ==================  ============================================  ==========================
 
 The README has the same list for every single estimator.
@@ -54,6 +55,7 @@ _SUBMODULES = (
     "density",
     "discriminant_analysis",
     "ensemble",
+    "impute",
     "information",
     "inspection",
     "kernel_ridge",
@@ -68,6 +70,7 @@ _SUBMODULES = (
     "optimize",
     "penalties",
     "plot",
+    "preprocessing",
     "svm",
     "tree",
 )
