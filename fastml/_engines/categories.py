@@ -185,13 +185,19 @@ class _Addresses:
 
 def _of_objects(values):
     """Distinct addresses by hashing, then distinct values among what they hold."""
-    if len(values) > FEW_ROWS:
+    if len(values) > FEW_ROWS and _share_objects(values):
         addresses = np.ascontiguousarray(np.asarray(_Addresses(values)))
         firsts, codes = hash_codes(addresses.view(np.uint32).reshape(len(values), -1), False)
         if FEW_SHARE * len(firsts) <= len(values):
             few = _of_few_objects(values[firsts])
             return CategoryCodes(few.values, few.codes[codes])
     return _of_few_objects(values)
+
+
+def _share_objects(values) -> bool:
+    """Whether few addresses occur among some of the rows."""
+    some = values[:: max(1, len(values) // FEW_ROWS)]
+    return FEW_SHARE * len(set(map(id, some.tolist()))) <= 3 * len(some)
 
 
 def _of_few_objects(values):

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from fastml._docs import documented
-from fastml._engines.columns import quantiles, quantiles_of
+from fastml._engines.columns import extremes, quantiles, quantiles_of
 from fastml._sklearn import Interval, Options, StrOptions, fit_context, validate_params
 from fastml._threads import chunk_rows, effective_n_threads
 from fastml._validation import check_fitted, kernel_view
@@ -43,6 +43,23 @@ OWN = {
             Draws the rows.
     """,
 }
+
+
+CELLS = 4096
+"""Of a column, to begin the search for a value's place in."""
+
+
+def guides(points, n_cells):
+    """The last point not above the ends of equal cells of each column, and cells to a unit."""
+    low, high = points[:, :1], points[:, -1:]
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        scales = (n_cells / (high - low)).ravel()
+        ends = low + (high - low) * np.linspace(0.0, 1.0, n_cells + 1)
+    scales[~np.isfinite(scales)] = 0.0
+    found = [np.searchsorted(own, end, side="right") - 1 for own, end in zip(points, ends)]
+    found = np.clip(np.array(found).reshape(len(points), n_cells + 1), 0, points.shape[1] - 1)
+    found[scales == 0.0] = 0
+    return found.astype(np.int32), scales
 
 
 def by_blocks(function, values):
@@ -167,7 +184,7 @@ class QuantileTransformer(ColumnwiseTransformer):
             from sklearn.utils import resample
 
             used = resample(X, replace=False, n_samples=self.subsample, random_state=random)
-            if np.isinf(X.max(initial=0.0)) or np.isinf(X.min(initial=0.0)):
+            if any(np.isinf(end).any() for end in extremes(work_type(X))):
                 refuse_infinity(self, X)
         found, infinite = quantiles(work_type(used), ranks)
         if infinite:
@@ -256,8 +273,10 @@ class QuantileTransformer(ColumnwiseTransformer):
         n, d = X.shape
         rows = chunk_rows(n, 40.0 * max(d, 1))
         out, infinite = np.empty((n, d), dtype=given.dtype), np.zeros(-(-n // rows), dtype=np.intp)
+        guide, scales = guides(points, CELLS if n >= CELLS else 1)
         quantile_ranks(
-            kernel_view(given), kernel_view(points), kernel_view(self.references_), inverse,
+            kernel_view(given), kernel_view(points), kernel_view(self.references_),
+            kernel_view(guide), kernel_view(scales), inverse,
             MARGIN if normal else 0.0, rows, out, infinite,
             n_threads=effective_n_threads(None, work=40.0 * X.size),
         )  # fmt: skip

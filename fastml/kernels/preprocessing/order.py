@@ -54,14 +54,32 @@ def interpolated(x, points, values):
 
 
 @kernel
-def rank_of(x, points, ranks):
-    """Return the rank of x among ``points``, the middle one where several are x."""
+def guided_place(points, x, guide, scale):
+    """Return `last_not_above` of x between the first and the last point.
+
+    ``guide`` has it for the ends of equal cells from the first point on, ``scale`` of them to a
+    unit: few points are left to search.
+    """
     last = points.shape[0] - 1
-    if x < points[0]:
-        return ranks[0]
-    if x > points[last]:
-        return ranks[last]
-    k = last_not_above(points, x)
+    cell = min(np.intp((x - points[0]) * scale), guide.shape[0] - 2)
+    low = np.intp(guide[cell])
+    high = min(np.intp(guide[cell + 1]) + 1, last)
+    while points[low] > x:  # the cell's number may be off by rounding
+        low -= 1
+    while high < last and points[high] <= x:
+        high += 1
+    while high - low > 1:
+        middle = (low + high) >> 1
+        if points[middle] <= x:
+            low = middle
+        else:
+            high = middle
+    return high if points[high] <= x else low
+
+
+@kernel
+def rank_at(x, k, points, ranks):
+    """Return the rank of x, whose `last_not_above` is k; the middle one where several are x."""
     if points[k] == x:
         low = k
         if k > 0 and points[k - 1] == x:
@@ -74,12 +92,12 @@ def rank_of(x, points, ranks):
 
 
 @kernel
-def _chunk_ranks(c, X, points, ranks, inverse, margin, rows_per_chunk, out, infinite):
-    """`quantile_ranks` for chunk c."""
-    stop = min((c + 1) * rows_per_chunk, X.shape[0])
+def _chunk_ranks(c, X, points, ranks, guide, scales, inverse, margin, rows, out, infinite):
+    """`quantile_ranks` for chunk c of so many rows."""
+    stop = min((c + 1) * rows, X.shape[0])
     last = ranks.shape[0] - 1
     bad = 0
-    for first in range(c * rows_per_chunk, stop, BLOCK_ROWS):
+    for first in range(c * rows, stop, BLOCK_ROWS):
         end = min(first + BLOCK_ROWS, stop)
         for j in range(X.shape[1]):
             own = points[j]
@@ -92,26 +110,28 @@ def _chunk_ranks(c, X, points, ranks, inverse, margin, rows_per_chunk, out, infi
                 bad |= np.intp(abs(x) == np.inf)
                 if x != x:
                     out[i, j] = x
-                elif x == low or x - margin < low:
+                elif x <= low or x - margin < low:
                     out[i, j] = least
-                elif x == high or x + margin > high:
+                elif x >= high or x + margin > high:
                     out[i, j] = most
                 elif inverse:
                     out[i, j] = interpolated(x, ranks, own)
                 else:
-                    out[i, j] = rank_of(x, own, ranks)
+                    k = guided_place(own, x, guide[j], scales[j])
+                    out[i, j] = rank_at(x, k, own, ranks)
     infinite[c] = bad
 
 
 @parallel_kernel
-def quantile_ranks(X, points, ranks, inverse, margin, rows_per_chunk, out, infinite):
+def quantile_ranks(X, points, ranks, guide, scales, inverse, margin, rows, out, infinite):
     """Write the rank of X[i, j] among ``points``[j] to ``out``, or with ``inverse`` the value.
 
-    ``ranks`` are those of the points. What is less than ``margin`` away from the end, or beyond, is
-    the end. NaN stays. ``infinite`` (one entry per chunk) gets 1 where X has an infinite value.
+    ``ranks`` are those of the points; ``guide`` and ``scales`` are for `guided_place`. What is less
+    than ``margin`` away from the end, or beyond, is the end. NaN stays. ``infinite`` (one entry per
+    chunk of ``rows``) gets 1 where X has an infinite value.
     """
     for c in prange(infinite.shape[0]):
-        _chunk_ranks(c, X, points, ranks, inverse, margin, rows_per_chunk, out, infinite)
+        _chunk_ranks(c, X, points, ranks, guide, scales, inverse, margin, rows, out, infinite)
 
 
 @kernel

@@ -123,7 +123,31 @@ class CategoryEncoder(TransformerMixin, BaseEstimator):
                         )
             factors.append(factor)
         self.categories_ = found
+        if getattr(self, "_keeps_codes", False):
+            self._codes_of_fit = factors
         return factors
+
+    def fit_transform(self, X, y=None, **fit_params):
+        """Learn the categories and encode the same rows, whose values are looked at once.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : None
+            Not used.
+        **fit_params : dict
+            For `fit`.
+
+        Returns
+        -------
+        X_out : {ndarray, sparse matrix} of shape (n_samples, n_features_new)
+        """
+        self._keeps_codes = True
+        try:
+            return self.fit(X, y, **fit_params).transform(X)
+        finally:
+            vars(self).pop("_keeps_codes", None)
+            vars(self).pop("_codes_of_fit", None)
 
     def _counts(self, factors) -> list[NDArray]:
         """Rows of each category."""
@@ -178,11 +202,13 @@ class CategoryEncoder(TransformerMixin, BaseEstimator):
 
     def _find(self, X, *, handle_unknown, warn=None) -> list[Places]:
         """Where the rows of each column are among its categories."""
-        columns = columns_of(X)
-        validate_data(self, X=X, reset=False, skip_check_array=True)
+        factors = vars(self).get("_codes_of_fit")
+        if factors is None:
+            columns = columns_of(X)
+            validate_data(self, X=X, reset=False, skip_check_array=True)
+            factors = map(factorise, columns)
         found, with_unknown = [], []
-        for j, column in enumerate(columns):
-            values, codes = factorise(column)
+        for j, (values, codes) in enumerate(factors):
             place = Places(values, positions(values, self.categories_[j]), codes)
             if (place.places < 0).any():
                 if handle_unknown == "error":

@@ -5,11 +5,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from fastml.kernels.preprocessing.order import (
     bins_of,
+    guided_place,
     interpolated,
     last_not_above,
     quantile_ranks,
-    rank_of,
+    rank_at,
 )
+from fastml.preprocessing._quantile import guides
 
 pytestmark = pytest.mark.small
 
@@ -34,7 +36,12 @@ def test_single_values(kind):
         assert last_not_above(points, x) == place
         assert_allclose(interpolated(x, ranks, points), np.interp(x, ranks, points), atol=1e-14)
         middle = np.interp(x, points, ranks) - np.interp(-x, -points[::-1], -ranks[::-1])
-        assert_allclose(rank_of(x, points, ranks), 0.5 * middle, atol=1e-14)
+        if points[0] <= x <= points[-1]:
+            assert_allclose(rank_at(x, place, points, ranks), 0.5 * middle, atol=1e-14)
+        for n_cells in (1, 3, 50):
+            guide, scales = guides(points[None], n_cells)
+            if points[0] < x < points[-1]:
+                assert guided_place(points, x, read_only(guide[0]), scales[0]) == place
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -45,7 +52,7 @@ def test_ranks(inverse, dtype):
     X = np.column_stack([values(points[0]), values(points[1])]).astype(dtype)
     X[2, 1] = np.nan
     out, infinite = np.empty(X.shape, dtype=dtype), np.zeros(2, dtype=np.intp)
-    given = [read_only(part) for part in (X, points, ranks)]
+    given = [read_only(part) for part in (X, points, ranks, *guides(points, 8))]
     quantile_ranks(*given, inverse, 0.0, 6, out, infinite, n_threads=2)
     for j in range(2):
         for i, x in enumerate(X[:, j].astype(np.float64)):
@@ -58,7 +65,8 @@ def test_ranks(inverse, dtype):
             elif inverse:
                 expected = np.interp(x, ranks, points[j])
             else:
-                expected = rank_of(x, read_only(points[j]), read_only(ranks))
+                other = np.interp(-x, -points[j][::-1], -ranks[::-1])
+                expected = 0.5 * (np.interp(x, points[j], ranks) - other)
             assert_allclose(out[i, j], expected, rtol=1e-6)
 
 
