@@ -57,6 +57,7 @@ FAMILIES = {
     "neighbors": lambda m: agreement(labels_of(m.KNeighborsClassifier())),
     "optimize": lambda m: m.gradient_descent(lambda w: (w - 1.0) @ (w - 1.0), np.zeros(2)).point[0],
     "preprocessing": lambda m: float(m.StandardScaler().fit_transform(X).std()),
+    "outliers": lambda m: float(m.BoxPlotRule().fit(X).is_outlier([[1e9] * 4]).mean()),
     "svm": lambda m: agreement(labels_of(m.SVC())),
     "tree": lambda m: agreement(labels_of(m.DecisionTreeClassifier(random_state=0))),
 }

@@ -68,6 +68,7 @@ _SUBMODULES = (
     "naive_bayes",
     "neighbors",
     "optimize",
+    "outliers",
     "penalties",
     "plot",
     "preprocessing",

@@ -383,7 +383,14 @@ def test_containers_give_the_same_and_compile_nothing(cls, parameters, dtype, tm
         assert not any(new.values()), f"{name}: {[k for k, v in new.items() if v]}"
 
 
-KEEP_THE_TYPE = {"Binarizer", "OneHotEncoder", "OrdinalEncoder", "SimpleImputer", "TargetEncoder"}
+KEEP_THE_TYPE = {
+    "Binarizer",
+    "OneHotEncoder",
+    "OrdinalEncoder",
+    "SimpleImputer",
+    "TargetEncoder",
+    "ThermometerEncoder",
+}
 """Classes whose result, or whose categories, have the type of the values, as scikit-learn's."""
 
 

@@ -77,6 +77,26 @@ def _case(id, name, work, data, shape, quality=SAME, **more):
     )
 
 
+EDGES = (-np.inf, -1.0, 0.0, 1.0, np.inf)
+
+
+def _digitised(data):
+    return lambda: np.digitize(data.X, EDGES[1:-1]).astype(np.float64)
+
+
+def _cumulative(data):
+    """The cumulative columns by NumPy."""
+
+    def encode():
+        parts = []
+        for column in data.X.T:
+            values, codes = np.unique(column, return_inverse=True)
+            parts.append((np.arange(len(values)) <= codes[:, None]).astype(np.float64))
+        return np.hstack(parts)
+
+    return encode
+
+
 TABLE = {"n": (300, 100_000, 500_000), "d": (5, 50, 50)}
 TEXT = {"n": (3000, 200_000, 1_000_000), "d": 2, "k": (20, 500, 500)}
 LABELS = {"n": (3000, 200_000, 1_000_000), "k": (20, 100, 100)}
@@ -120,6 +140,11 @@ CASES = (
         "target-encoder", "TargetEncoder", "text {n:,} × {d}", words, TEXT,
         step=fit_transform_target,
     ),
+    _case("thermometer-encoder", "ThermometerEncoder", "text {n:,} × {d}", words,
+          {"n": (300, 20_000, 100_000), "d": 2, "k": (5, 20, 20)},
+          settings={"handle_unknown": "ignore"}, peers={"numpy": _cumulative}),
+    _case("edge-discretizer", "EdgeDiscretizer", WORK, rows, TABLE, dtypes=BOTH,
+          params={"edges": EDGES}, peers={"numpy": _digitised}),
     _case("label-encoder", "LabelEncoder", "{n:,} of {k}", labels, LABELS),
     _case("label-binarizer", "LabelBinarizer", "{n:,} of {k}", labels,
           {"n": (300, 20_000, 100_000), "k": (5, 100, 100)}),

@@ -1,9 +1,10 @@
 """Preparing columns: scaling, encoding, binning, new columns."""
 
-from fastml.preprocessing._bins import KBinsDiscretizer
+from fastml.preprocessing._bins import EdgeDiscretizer, KBinsDiscretizer
 from fastml.preprocessing._encoders._one_hot import OneHotEncoder
 from fastml.preprocessing._encoders._ordinal import OrdinalEncoder
 from fastml.preprocessing._encoders._target import TargetEncoder
+from fastml.preprocessing._encoders._thermometer import ThermometerEncoder
 from fastml.preprocessing._labels import (
     LabelBinarizer,
     LabelEncoder,
@@ -33,6 +34,7 @@ from fastml.preprocessing._spline import SplineTransformer
 
 __all__ = [
     "Binarizer",
+    "EdgeDiscretizer",
     "KBinsDiscretizer",
     "LabelBinarizer",
     "LabelEncoder",
@@ -49,6 +51,7 @@ __all__ = [
     "SplineTransformer",
     "StandardScaler",
     "TargetEncoder",
+    "ThermometerEncoder",
     "add_dummy_feature",
     "binarize",
     "label_binarize",

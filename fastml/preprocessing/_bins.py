@@ -332,3 +332,84 @@ class KBinsDiscretizer(Binned):
             middles = (edges[1:] + edges[:-1]) * 0.5
             X[:, j] = middles[X[:, j].astype(np.int64)]
         return X
+
+
+@documented()
+class EdgeDiscretizer(Binned):
+    """Cut each column at given edges into bins that are closed on the left.
+
+    z = k where edge_k ≤ x < edge_{k+1}; the first and the last bin take what lies beyond.
+
+    Parameters
+    ----------
+    edges : array-like of shape (n_edges,), or list of them, default=(-inf, 0, inf)
+        Ascending, for all columns or for each; infinite ones are allowed.
+    encode : {'ordinal', 'onehot', 'onehot-dense'}, default='ordinal'
+        The number of the bin, or columns of zeros and ones, as a CSR matrix or dense.
+
+    Attributes
+    ----------
+    bin_edges_ : ndarray of ndarray of shape (n_features,)
+        Edges of each column.
+    n_bins_ : ndarray of shape (n_features,)
+        Bins of each column.
+    {n_features_in_}
+    {feature_names_in_}
+
+    Examples
+    --------
+    >>> from fastml.preprocessing import EdgeDiscretizer
+    >>> EdgeDiscretizer([0, 5, 10, 16]).fit_transform([[4.9], [5.0], [40.0]]).ravel()
+    array([0., 1., 2.])
+    """
+
+    _parameter_constraints: dict = {
+        "edges": ["array-like"],
+        "encode": [StrOptions({"onehot", "onehot-dense", "ordinal"})],
+    }
+
+    def __init__(self, edges=(-np.inf, 0.0, np.inf), *, encode="ordinal"):
+        self.edges = edges
+        self.encode = encode
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Check the edges.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self : object
+        """
+        X = validate_data(self, X, dtype=FLOATS)
+        d = X.shape[1]
+        one_list = all(np.ndim(edge) == 0 for edge in self.edges)
+        given = [self.edges] * d if one_list else list(self.edges)
+        if len(given) != d:
+            raise ValueError(f"edges must be given for each of the {d} columns, got {len(given)}")
+        found = np.zeros(d, dtype=object)
+        for j, edges in enumerate(given):
+            found[j] = np.array(edges, dtype=np.float64)
+            if len(found[j]) < 2 or not (np.diff(found[j]) > 0).all():
+                raise ValueError(f"edges of column {j} must be two or more that ascend")
+        self._set_bins(found, np.array([len(edges) - 1 for edges in found]), X.dtype)
+        return self
+
+    def transform(self, X):
+        """Bins of rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        Xt : {ndarray, sparse matrix} of shape (n_samples, n_features or sum of ``n_bins_``)
+        """
+        check_is_fitted(self)
+        return self._encoded(validate_data(self, X, dtype=FLOATS, reset=False))

@@ -140,3 +140,11 @@ def test_labels_are_scikit_learns():
     assert_array_equal(mine.transform(sets), peer.MultiLabelBinarizer().fit_transform(sets))
     with pytest.warns(UserWarning, match="unknown class"):
         assert_array_equal(mine.transform([{"q"}]), [[0, 0, 0]])
+
+
+def test_thermometer_keeps_unknown_apart():
+    encoder = ours.ThermometerEncoder(handle_unknown="ignore").fit([["a"], ["b"]])
+    assert_array_equal(encoder.transform([["b"], ["c"]]), [[1, 1], [0, 0]])
+    assert encoder.get_feature_names_out().tolist() == ["x0>=a", "x0>=b"]
+    with pytest.raises(ValueError, match="unknown categories"):
+        ours.ThermometerEncoder().fit([["a"]]).transform([["c"]])

@@ -88,3 +88,13 @@ def test_products_of_any_degree():
         found = ours.PolynomialFeatures(degree).fit_transform(rows)
         expected = peer.PolynomialFeatures(degree).fit_transform(rows.toarray())
         assert_allclose(found.toarray(), expected, rtol=1e-12)
+
+
+def test_given_edges():
+    edges = [[-np.inf, 0.0, np.inf], [0.0, 1.0, 2.0, 3.0]]
+    found = ours.EdgeDiscretizer(edges, encode="onehot-dense").fit_transform(X[:, :2])
+    bins = [np.searchsorted(inner, X[:, j], side="right") for j, inner in ((0, [0.0]), (1, [1, 2]))]
+    assert_array_equal(found, np.c_[np.eye(2)[bins[0]], np.eye(3)[bins[1]]])
+    for wrong in ([1.0], [2.0, 1.0], [[0.0, 1.0]] * 3):
+        with pytest.raises(ValueError, match="edges"):
+            ours.EdgeDiscretizer(wrong).fit(X[:, :2])

@@ -59,8 +59,6 @@ class OneHotEncoder(CategoryEncoder):
     {infrequent_categories_}
     {n_features_in_}
     {feature_names_in_}
-    feature_name_combiner : callable or None
-        As given.
 
     Examples
     --------
