@@ -6,7 +6,10 @@ from numpy.testing import assert_array_equal
 
 from fastml.kernels.preprocessing.codes import chunk_codes, hash_of, merge_codes, renumber
 
-pytestmark = pytest.mark.small
+pytestmark = [
+    pytest.mark.small,
+    pytest.mark.filterwarnings("ignore:overflow encountered"),  # of hashes, with JIT off
+]
 
 
 def hashed(words, text, rows_per_chunk, n_threads):
