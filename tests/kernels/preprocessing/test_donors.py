@@ -10,7 +10,7 @@ pytestmark = [
     pytest.mark.small,
     pytest.mark.filterwarnings(
         "ignore:invalid value"
-    ),  # 0 / 0 where nothing is shared, with JIT off
+    ),  # 0 / 0, with JIT off
 ]
 
 
