@@ -8,9 +8,7 @@ from fastml.kernels.preprocessing.donors import keep_nearest, nearest_donors, sh
 
 pytestmark = [
     pytest.mark.small,
-    pytest.mark.filterwarnings(
-        "ignore:invalid value"
-    ),  # 0 / 0, with JIT off
+    pytest.mark.filterwarnings("ignore:invalid value"),  # 0 / 0, with JIT off
 ]
 
 
