@@ -53,6 +53,7 @@ FAMILIES = {
     "ensemble": lambda m: agreement(labels_of(m.RandomForestClassifier(5, random_state=0))),
     "feature_selection": lambda m: m.SelectKBest(k=1).fit(X, y).get_support().sum(),
     "imbalance": lambda m: m.imbalance_ratio(m.SMOTE().fit_resample(X[20:], y[20:])[1]),
+    "impute": lambda m: m.SimpleImputer().fit_transform([[1.0], [float("nan")]])[1, 0],
     "information": lambda m: m.entropy([0.5, 0.5], base=2),
     "inspection": useless_column,
     "kernel_ridge": lambda m: m.KernelRidge(kernel="rbf", alpha=0.01).fit(X, y).score(X, y),
@@ -66,6 +67,8 @@ FAMILIES = {
     "naive_bayes": lambda m: agreement(labels_of(m.GaussianNB())),
     "neighbors": lambda m: agreement(labels_of(m.KNeighborsClassifier())),
     "optimize": lambda m: m.gradient_descent(lambda w: (w - 1.0) @ (w - 1.0), np.zeros(2)).point[0],
+    "preprocessing": lambda m: float(m.StandardScaler().fit_transform(X).std()),
+    "outliers": lambda m: float(m.BoxPlotRule().fit(X).is_outlier([[1e9] * 4]).mean()),
     "svm": lambda m: agreement(labels_of(m.SVC())),
     "tree": lambda m: agreement(labels_of(m.DecisionTreeClassifier(random_state=0))),
 }

@@ -39,6 +39,7 @@ convert             save, load; models of other libraries         hist
 inspection          permutation_importance, shapley_values, ...   forest, tree
 feature_selection   SelectKBest, mutual information, RFE, ...     selection
 imbalance           SMOTE, RandomOverSampler, TomekLinks, ...     (none)
+preprocessing       scalers, encoders, bins, new columns          preprocessing
 ==================  ============================================  ==========================
 
 The README has the same list for every single estimator.
@@ -60,6 +61,7 @@ _SUBMODULES = (
     "ensemble",
     "feature_selection",
     "imbalance",
+    "impute",
     "information",
     "inspection",
     "kernel_ridge",
@@ -72,8 +74,10 @@ _SUBMODULES = (
     "naive_bayes",
     "neighbors",
     "optimize",
+    "outliers",
     "penalties",
     "plot",
+    "preprocessing",
     "svm",
     "tree",
 )

@@ -103,6 +103,11 @@ def _try_everything(path: str, parameters: Mapping[str, Any], dtype: str) -> Non
 
     X, y = few_rows(dtype)
     model = trial(find(f"fastml.{path}"), **parameters)
+    if "X" not in inspect.signature(model.fit).parameters:  # of labels alone
+        labels = y[:, None].tolist() if get_tags(model).target_tags.two_d_labels else y
+        model.fit(labels)
+        model.transform(labels)
+        return
     if is_regressor(model):
         tags = get_tags(model).target_tags
         y = y + 1.0 if tags.positive_only else X[:, 0].astype("float64")

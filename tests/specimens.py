@@ -15,6 +15,7 @@ from dataclasses import is_dataclass
 
 import numpy as np
 import scipy.sparse as sp
+import sklearn.experimental.enable_iterative_imputer  # noqa: F401  (else it is not there)
 from sklearn.base import BaseEstimator, is_classifier, is_outlier_detector, is_regressor
 from sklearn.utils import get_tags
 from upstream.plugin import public_modules
@@ -54,7 +55,21 @@ def public_objects_once() -> dict[str, object]:
 
 
 def estimators() -> dict[str, type]:
-    return _once(lambda value: inspect.isclass(value) and issubclass(value, BaseEstimator))
+    """Those that learn from rows; see `label_transformers` for the others."""
+    return _once(lambda value: _is_estimator(value) and _takes_rows(value))
+
+
+def label_transformers() -> dict[str, type]:
+    """Estimators that learn from labels alone."""
+    return _once(lambda value: _is_estimator(value) and not _takes_rows(value))
+
+
+def _is_estimator(value) -> bool:
+    return inspect.isclass(value) and issubclass(value, BaseEstimator)
+
+
+def _takes_rows(cls) -> bool:
+    return not hasattr(cls, "fit") or list(inspect.signature(cls.fit).parameters)[1:2] != ["y"]
 
 
 def is_record(value) -> bool:
@@ -136,7 +151,9 @@ def target(estimator, n_rows: int = 150):
         tags = get_tags(estimator).target_tags
         y = 1.5 + y if tags.positive_only else y
         return y if tags.single_output else np.c_[y, np.cos(2.0 * y)]
-    return np.arange(n_rows) % 3 if is_classifier(estimator) else None
+    if is_classifier(estimator) or get_tags(estimator).target_tags.required:
+        return np.arange(n_rows) % 3
+    return None
 
 
 # ---------------------------------------------------------------------------- results
@@ -357,6 +374,8 @@ def function_settings() -> dict[str, dict]:
 
     return {
         "orthogonal_mp_gram": {"n_nonzero_coefs": 2},  # a tenth of four columns is none
+        "label_binarize": {"classes": np.arange(3)},
+        "quantile_transform": {"n_quantiles": 20},
         "auc": {"x": np.arange(60.0), "y": rows(60)[:, 0]},
         "coverage_error": RANKED,
         "dcg_score": RANKED,
@@ -394,16 +413,16 @@ def function_settings() -> dict[str, dict]:
 def call_arguments(path: str, function, dtype=np.float64) -> dict:
     """Keyword arguments with which to try the function."""
     known = arguments(dtype)
+    special = function_settings().get(path.rpartition(".")[2], {})
     needed = {}
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
         required = parameter.default is parameter.empty
-        if required and name not in known:
+        if required and name not in known and name not in special:
             raise LookupError(f"tests/specimens.py: no value for argument {name!r} of {path}")
-        if required or name in ("Y", "random_state"):
+        if (required and name in known) or name in ("Y", "random_state"):
             needed[name] = known[name]
-    special = function_settings().get(path.rpartition(".")[2], {})
     arrays = {k: v.astype(dtype) if isinstance(v, np.ndarray) else v for k, v in special.items()}
     return {**needed, **arrays}
 

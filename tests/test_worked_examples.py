@@ -17,6 +17,7 @@ COMPUTATIONS: dict = {}
 """id → (names needed, function of (inputs, parameters, names) → values by key of `recomputed`)."""
 
 MUST_BE_COVERED = {
+    "000-age-bins",
     "000-auc-inversions",
     "000-auc-vs-prc",
     "000-boosting-a",
@@ -36,8 +37,11 @@ MUST_BE_COVERED = {
     "000-rf-max-features",
     "000-taxi-P2",
     "000-unit-balls",
+    "001-one-hot",
+    "001-polynomial-count",
     "001-resampled-ttest",
     "001-startups-excerpt",
+    "001-thermometer",
     "003-binary-entropy",
     "003-error-rate-zero-gain",
     "003-region-means",
@@ -51,6 +55,8 @@ MUST_BE_COVERED = {
     "derived-regression-metrics",
     "derived-regression-splits",
     "derived-total-variation",
+    "derived-scaling",
+    "derived-winsorize",
 }
 
 
@@ -1100,6 +1106,58 @@ def compare(actual, expected, tolerance, where):
     else:
         tolerance = getattr(actual, "tolerance", tolerance)
         np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance, err_msg=where)
+
+
+# ---------------------------------------------------------------------------- preparing columns
+
+
+@example("001-one-hot", "preprocessing.OneHotEncoder")
+def one_hot(inputs, parameters, OneHotEncoder):
+    encoder = OneHotEncoder(categories=[inputs["categories"]], sparse_output=False)
+    return {"codes": encoder.fit_transform([[v] for v in inputs["values"]]).tolist()}
+
+
+@example("001-thermometer", "preprocessing.ThermometerEncoder")
+def thermometer(inputs, parameters, ThermometerEncoder):
+    encoder = ThermometerEncoder(categories=[inputs["categories"]])
+    rows = encoder.fit_transform([[value] for value in inputs["values"]]).tolist()
+    return {"correct": dict(zip(inputs["values"], rows))}
+
+
+@example("000-age-bins", "preprocessing.EdgeDiscretizer")
+def age_bins(inputs, parameters, EdgeDiscretizer):
+    model = EdgeDiscretizer([float(edge) for edge in parameters["edges"]])
+    return {"codes": model.fit_transform([[age] for age in inputs["ages"]]).ravel().tolist()}
+
+
+@example(
+    "derived-scaling",
+    "preprocessing.StandardScaler", "preprocessing.MinMaxScaler", "preprocessing.MaxAbsScaler",
+)  # fmt: skip
+def scalings(inputs, parameters, StandardScaler, MinMaxScaler, MaxAbsScaler):
+    X = np.array(inputs["x"])[:, None]
+    return {
+        "z_score": StandardScaler().fit_transform(X).ravel().tolist(),
+        "min_max": MinMaxScaler().fit_transform(X).ravel().tolist(),
+        "max_abs": MaxAbsScaler().fit_transform(X).ravel().tolist(),
+    }
+
+
+@example("001-polynomial-count", "preprocessing.PolynomialFeatures")
+def polynomial_count(inputs, parameters, PolynomialFeatures):
+    pairs = zip(inputs["d"], inputs["p"])
+    counts = [PolynomialFeatures(p).fit(np.ones((1, d))).n_output_features_ for d, p in pairs]
+    return {"count": counts}
+
+
+@example("derived-winsorize", "outliers.trim", "outliers.winsorize")
+def cut_off(inputs, parameters, trim, winsorize):
+    left = trim(inputs["values"], parameters["share"])
+    drawn_in = winsorize(inputs["values"], parameters["share"])
+    return {
+        "trimmed": left.tolist(), "trimmed_mean": left.mean(),
+        "winsorised": drawn_in.tolist(), "winsorised_mean": drawn_in.mean(),
+    }  # fmt: skip
 
 
 AVAILABLE = {

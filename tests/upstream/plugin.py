@@ -100,6 +100,7 @@ def public_modules(package: str):
 
 def counterparts(package: str) -> dict[str, tuple[object, object]]:
     """Path below the package → (scikit-learn's object, ours), for every public name of both."""
+    importlib.import_module("sklearn.experimental.enable_iterative_imputer")  # else not there
     pairs = {}
     for module in public_modules(package):
         below = module.__name__[len(package) :]

@@ -1,0 +1,1 @@
+"""Passes over columns: moments, extremes, scaling, order, bins, codes of categories, products."""

@@ -1,0 +1,1 @@
+"""Encoders of categories: what they share, one-hot, ordinal, by the target."""

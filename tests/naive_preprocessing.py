@@ -1,0 +1,42 @@
+"""Plain NumPy twins of the kernels that prepare columns."""
+
+from itertools import combinations, combinations_with_replacement
+
+import numpy as np
+
+
+def column_moments(X, weights):
+    """Weight, mean and squares about it of every column, NaN left out."""
+    X = X.astype(np.float64)
+    w = np.where(np.isnan(X), 0.0, weights[:, None])
+    filled = np.where(np.isnan(X), 0.0, X)
+    counts = w.sum(axis=0)
+    means = np.divide(
+        (w * filled).sum(axis=0), counts, out=np.zeros(len(counts)), where=counts != 0
+    )
+    return counts, means, (w * (filled - means) ** 2).sum(axis=0)
+
+
+def codes_of(items):
+    """Code of each item by first appearance, and the rows of these."""
+    seen: dict = {}
+    codes = [seen.setdefault(item, len(seen)) for item in items]
+    return codes, [codes.index(code) for code in range(len(seen))]
+
+
+def monomials(row, degrees, distinct, bias):
+    chosen = combinations if distinct else combinations_with_replacement
+    found = [1.0] if bias else []
+    for degree in degrees:
+        found += [np.prod(row[list(c)]) for c in chosen(range(len(row)), degree)]
+    return np.array(found)
+
+
+def nearest_donors(x, j, donors, k):
+    """Rows nearest to x among those that have column j, and their mean squares."""
+    with np.errstate(invalid="ignore"):
+        shared = ~np.isnan(x) & ~np.isnan(donors)
+        squares = np.where(shared, (x - donors) ** 2, 0.0).sum(axis=1) / shared.sum(axis=1)
+    usable = np.flatnonzero(~np.isnan(donors[:, j]) & shared.any(axis=1))
+    order = usable[np.argsort(squares[usable], kind="stable")[:k]]
+    return order, squares[order]

@@ -1,0 +1,150 @@
+"""Encoders beside scikit-learn's, columns of every kind, and what others got wrong."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import sklearn.preprocessing as peer
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.model_selection import KFold
+
+import fastml.preprocessing as ours
+from fastml._engines.categories import factorise, ordered, positions, sorted_factor
+
+NAMES = np.array(["pear", "apple", "fig", "apple pie"])
+CODES = np.random.default_rng(0).integers(0, 4, 3000)
+TEXT = NAMES[CODES]
+
+COLUMNS = {
+    "text": TEXT,
+    "bytes": TEXT.astype("S"),
+    "shared objects": NAMES.astype(object)[CODES],
+    "own objects": np.array([str(name) + "" for name in TEXT.tolist()], dtype=object),
+    "pandas": pd.Series(TEXT),
+    "pandas category": pd.Series(TEXT).astype("category"),
+    "polars": pl.Series(TEXT.tolist()),
+    "polars category": pl.Series(TEXT.tolist()).cast(pl.Categorical),
+    "polars enum": pl.Series(TEXT.tolist()).cast(pl.Enum(NAMES.tolist())),
+    "Arrow": pa.array(TEXT.tolist()),
+    "Arrow dictionary": pa.chunked_array([TEXT.tolist()]).dictionary_encode(),
+    "integers": CODES,
+    "wide integers": CODES * 10**15,
+    "floats": CODES / 7.0,
+    "booleans": CODES > 1,
+    "times": CODES.astype("datetime64[D]"),
+}
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_codes_of_columns(kind):
+    column = COLUMNS[kind]
+    values = np.asarray(column)
+    found, codes = sorted_factor(factorise(column))
+    expected, inverse = np.unique(values, return_inverse=True)
+    assert_array_equal(found, expected)
+    assert_array_equal(codes, inverse)
+
+
+def test_missing_values_are_last_and_one():
+    values = np.array(["b", None, float("nan"), "a", np.nan, None], dtype=object)
+    found, codes = sorted_factor(factorise(values))
+    assert found[:3].tolist() == ["a", "b", None]
+    assert found[3] != found[3]
+    assert_array_equal(codes, [1, 2, 3, 0, 3, 2])
+    assert_array_equal(positions(values, found), codes)
+    numbers = np.array([2.0, np.nan, -0.0, 0.0, np.nan])
+    found, codes = sorted_factor(factorise(numbers))
+    assert_array_equal(found, [0.0, 2.0, np.nan])
+    assert_array_equal(codes, [1, 2, 0, 0, 2])
+    with pytest.raises(TypeError, match="uniformly strings or numbers"):
+        ordered(np.array(["a", 1], dtype=object))
+
+
+TABLES = {
+    "array": np.c_[TEXT, TEXT[::-1]],
+    "pandas": pd.DataFrame({"a": TEXT, "b": TEXT[::-1]}),
+    "polars": pl.DataFrame({"a": TEXT.tolist(), "b": TEXT[::-1].tolist()}),
+    "Arrow": pa.table({"a": TEXT.tolist(), "b": TEXT[::-1].tolist()}),
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_as_scikit_learn(table):
+    X, plain = TABLES[table], np.asarray(TABLES["array"], dtype=object)
+    y = CODES % 2 + 0.1 * np.arange(3000) / 3000
+    for name, more in (
+        ("OneHotEncoder", {"drop": "first"}),
+        ("OneHotEncoder", {"max_categories": 3}),
+        ("OrdinalEncoder", {"min_frequency": 760}),
+    ):
+        found = getattr(ours, name)(**more).fit_transform(X)
+        expected = getattr(peer, name)(**more).fit_transform(plain)
+        found, expected = (getattr(m, "toarray", lambda m=m: m)() for m in (found, expected))
+        assert_array_equal(found, expected)
+    folds = KFold(3, shuffle=True, random_state=0)
+    for smooth in ("auto", 5.0):
+        mine, theirs = (lib.TargetEncoder(cv=folds, smooth=smooth) for lib in (ours, peer))
+        found, expected = mine.fit_transform(X, y), theirs.fit_transform(plain, y)
+        assert_allclose(found, expected, rtol=1e-9)
+        assert_allclose(mine.transform(X), theirs.transform(plain), rtol=1e-9)
+
+
+def test_unknown_missing_and_infrequent_have_codes_of_their_own():
+    """scikit-learn#12018, #28462."""
+    X = np.array([["a"]] * 5 + [["b"]] * 5 + [["c"], ["d"], [np.nan]], dtype=object)
+    encoder = ours.OrdinalEncoder(
+        min_frequency=3, handle_unknown="use_encoded_value", unknown_value=-1,
+        encoded_missing_value=-2,
+    ).fit(X)  # fmt: skip
+    rows = np.array([["a"], ["b"], ["c"], ["d"], [np.nan], ["new"]], dtype=object)
+    assert_array_equal(encoder.transform(rows).ravel(), [0, 1, 2, 2, -2, -1])
+
+
+def test_every_row_has_one_one_per_column():
+    """scikit-learn#15726: a one-hot matrix that contained 2."""
+    X = np.array([["x", "x"], ["y", "x"]] * 40)
+    encoder = ours.OneHotEncoder(handle_unknown="ignore").fit(X)
+    found = encoder.transform(np.array([["x", "new"], ["y", "x"]] * 40))
+    found.sum_duplicates()
+    assert set(found.data.tolist()) == {1.0}
+    assert_array_equal(found.toarray().sum(axis=1), [1.0, 2.0] * 40)
+
+
+def test_longer_text_is_not_cut():
+    """scikit-learn#19888: 'AA' was taken for 'A'."""
+    encoder = ours.OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    encoder.fit(np.array([["A"], ["B"]]))
+    assert_array_equal(encoder.transform(np.array([["AA"], ["A"]])), [[0, 0], [1, 0]])
+
+
+def test_missing_is_no_smallest_integer():
+    """category_encoders#221."""
+    X = pd.DataFrame({"a": pd.Series([1, 2, None], dtype="Int64")})
+    assert_array_equal(ours.OrdinalEncoder().fit_transform(X).ravel(), [0.0, 1.0, np.nan])
+    with pytest.raises(ValueError, match="missing values in features"):
+        ours.OrdinalEncoder(dtype=np.int64).fit(X)
+
+
+def test_labels_are_scikit_learns():
+    y = ["b", "a", "c", "a"]
+    for name in ("LabelEncoder", "LabelBinarizer"):
+        mine, theirs = getattr(ours, name)().fit(y), getattr(peer, name)().fit(y)
+        found = mine.transform(y)
+        assert_array_equal(found, theirs.transform(y))
+        assert mine.inverse_transform(found).tolist() == y
+        with pytest.raises(ValueError, match="previously unseen"):
+            ours.LabelEncoder().fit(y).transform(["new"])
+    sets = [{"x", "y"}, set(), {"z"}]
+    mine = ours.MultiLabelBinarizer().fit(sets)
+    assert_array_equal(mine.transform(sets), peer.MultiLabelBinarizer().fit_transform(sets))
+    with pytest.warns(UserWarning, match="unknown class"):
+        assert_array_equal(mine.transform([{"q"}]), [[0, 0, 0]])
+
+
+def test_thermometer_keeps_unknown_apart():
+    encoder = ours.ThermometerEncoder(handle_unknown="ignore").fit([["a"], ["b"]])
+    assert_array_equal(encoder.transform([["b"], ["c"]]), [[1, 1], [0, 0]])
+    assert encoder.get_feature_names_out().tolist() == ["x0>=a", "x0>=b"]
+    with pytest.raises(ValueError, match="unknown categories"):
+        ours.ThermometerEncoder().fit([["a"]]).transform([["c"]])
