@@ -44,7 +44,6 @@ HOMES = {
     "get_column_indices": "sklearn.utils._indexing._get_column_indices",
     "get_output_config": "sklearn.utils._set_output._get_output_config",
     "get_mask": "sklearn.utils._mask._get_mask",
-    "get_output_config": "sklearn.utils._set_output._get_output_config",
     "get_response_values": "sklearn.utils._response._get_response_values",
     "is_arraylike_not_scalar": "sklearn.utils.validation._is_arraylike_not_scalar",
     "is_scalar_nan": "sklearn.utils._missing.is_scalar_nan",
