@@ -10,6 +10,8 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import io
+import json
 import warnings
 from dataclasses import is_dataclass
 
@@ -367,12 +369,40 @@ INDICATORS = (rows(60, 5, seed=2) > 8).astype(int)
 RANKED = {"y_true": INDICATORS, "y_score": rows(60, 5)}
 
 
+def stump_of_xgboost() -> str:
+    """A model of XGBoost: one split."""
+    tree = {
+        "left_children": [1, -1, -1],
+        "right_children": [2, -1, -1],
+        "split_indices": [0, 0, 0],
+        "split_conditions": [6.0, -0.5, 0.5],
+        "default_left": [1, 0, 0],
+        "tree_param": {},
+    }
+    facts = {"num_feature": "4", "num_class": "0", "base_score": "5E-1"}
+    model = {"trees": [tree], "tree_info": [0]}
+    learner = {
+        "learner_model_param": facts,
+        "gradient_booster": {"name": "gbtree", "model": model},
+        "objective": {"name": "reg:squarederror"},
+    }
+    return json.dumps({"learner": learner})
+
+
 @functools.cache
 def function_settings() -> dict[str, dict]:
     """What single functions need instead."""
+    from fastml._cases.convert import lightgbm_text
+    from fastml.convert import save
     from fastml.optimize import Steps
 
+    saved = io.BytesIO()
+    save(grown_tree(), saved)
     return {
+        "from_lightgbm": {"model": lightgbm_text(2, 4, 4)},
+        "from_xgboost": {"model": stump_of_xgboost()},
+        "load": {"file": saved},
+        "save": {"model": grown_tree(), "file": io.BytesIO()},
         "orthogonal_mp_gram": {"n_nonzero_coefs": 2},  # a tenth of four columns is none
         "label_binarize": {"classes": np.arange(3)},
         "quantile_transform": {"n_quantiles": 20},

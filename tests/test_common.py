@@ -509,6 +509,7 @@ def test_function_takes_any_container(path, function, tmp_path):
 @every_function
 def test_function_gives_the_same_bits_for_any_number_of_threads(path, function, eager_threads):
     given = specimens.call_arguments(path, function)
+    eager_threads.clear()  # of models that functions take, made once
     with fastml.thread_limit(1):
         serial = specimens.plain(function(**given))
     assert not eager_threads
@@ -629,6 +630,9 @@ def test_degenerate_data_as_in_scikit_learn(path, cls, kind):
             continue  # scikit-learn's never ends
         if path == "ensemble.IsolationForest" and kind in ("huge", "infinity"):
             assert how == "raises"  # scikit-learn draws thresholds between infinite values: NaN
+            continue
+        if (path, kind) == ("decomposition.KernelPCA", "huge"):
+            assert how == "works"  # with one thread of BLAS scikit-learn is left without eigenvalue
             continue
         if path == "manifold.TSNE" and kind in ("constant rows", "huge", "tiny"):
             assert how == "works"  # scikit-learn divides its start by 0 or infinity, then crashes

@@ -453,7 +453,20 @@ def test_rows_without_peers_are_measured_on_demand(monkeypatch, capsys):
     assert "lonely work" in capsys.readouterr().out
 
 
-NOT_SHOWN = {"information", "inspection", "losses", "model_selection", "optimize", "penalties"}
+NOT_SHOWN = {
+    "convert",
+    "feature_selection",
+    "imbalance",
+    "impute",
+    "information",
+    "inspection",
+    "losses",
+    "model_selection",
+    "optimize",
+    "outliers",
+    "penalties",
+    "preprocessing",
+}
 """Families of functions without a model of their own: no panel of the demo, no headline."""
 
 

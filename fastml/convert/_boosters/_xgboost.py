@@ -46,8 +46,8 @@ def from_xgboost(model, *, classes=None):
 
     Parameters
     ----------
-    model : xgboost.Booster, XGBClassifier, XGBRegressor, XGBRanker or path
-        The trained model, or a file of ``save_model`` (.json or .ubj).
+    model : xgboost.Booster, XGBClassifier, XGBRegressor, XGBRanker, path or str
+        The trained model, a file of ``save_model`` (.json or .ubj), or the text of a .json one.
     classes : array-like, default=None
         Labels of the classes; by default those of the XGBClassifier, else 0, 1, ...
 
@@ -82,7 +82,8 @@ def _content(model) -> dict:
     booster = model.get_booster() if hasattr(model, "get_booster") else model
     if hasattr(booster, "save_raw"):
         return json.loads(bytes(booster.save_raw("json")))
-    data = Path(booster).read_bytes()
+    given = isinstance(booster, str) and booster.startswith("{")
+    data = booster.encode() if given else Path(booster).read_bytes()
     try:
         found = json.loads(data) if data[1:2] in b'"\n\r\t ' else _ubjson.loads(data)
     except ValueError as error:
