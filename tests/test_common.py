@@ -632,8 +632,7 @@ def test_degenerate_data_as_in_scikit_learn(path, cls, kind):
             assert how == "raises"  # scikit-learn draws thresholds between infinite values: NaN
             continue
         if (path, kind) == ("decomposition.KernelPCA", "huge"):
-            assert how == "works"  # with one thread of BLAS scikit-learn is left without eigenvalue
-            continue
+            continue  # whether ARPACK has an eigenvalue left depends on the threads of BLAS
         if path == "manifold.TSNE" and kind in ("constant rows", "huge", "tiny"):
             assert how == "works"  # scikit-learn divides its start by 0 or infinity, then crashes
             continue
