@@ -12,6 +12,7 @@ is an object of one key, which says what it is::
     {"sparse": "csr_matrix", "parts": ..., "shape": [3, 4]}
     {"dtype": "<f8"}, {"type": "float64"} a dtype, NumPy's class of a scalar
     {"random": ...}                       the state of a RandomState
+    {"spline": ...}                       knots, coefficients, degree, extrapolation of a BSpline
     {"object": "cluster.KMeans", "state": ...}
                                           an instance of a class of `known_class`
     {"record": "fastml.kernels.distances.metrics.Metric", "fields": [...]}
@@ -47,6 +48,7 @@ RECORDS = frozenset(
         "fastml._engines.boosted.bins.BinMapper",
         "fastml.ensemble._hist_gradient_boosting._loss.Loss",
         "fastml.ensemble._hist_gradient_boosting._loss.QuantilesLoss",
+        "fastml.impute._iterative.ImputerTriplet",
         "fastml.kernels.density.tiles.Tiles",
         "fastml.kernels.distances.metrics.Metric",
         "fastml.kernels.neighbors.balltree.BallTreeArrays",
@@ -61,7 +63,17 @@ RECORDS = frozenset(
 )
 """Classes beside estimators that a fitted model may hold."""
 
-FUNCTIONS = frozenset({"fastml.ensemble._hist_gradient_boosting._input._as_numbers"})
+FUNCTIONS = frozenset(
+    {
+        "fastml.ensemble._hist_gradient_boosting._input._as_numbers",
+        "fastml.feature_selection._mutual_information.mutual_info_classif",
+        "fastml.feature_selection._mutual_information.mutual_info_regression",
+        "fastml.feature_selection._scores.chi2",
+        "fastml.feature_selection._scores.f_classif",
+        "fastml.feature_selection._scores.f_regression",
+        "fastml.feature_selection._scores.r_regression",
+    }
+)
 """Functions that a fitted model may hold."""
 
 SPARSE = frozenset(
@@ -155,8 +167,12 @@ class Writer:
 
     def _object(self, value, where: str):
         import scipy.sparse as sp
+        from scipy.interpolate import BSpline
         from sklearn.utils import Bunch
 
+        if isinstance(value, BSpline):
+            parts = [value.t, value.c, value.k, value.extrapolate]
+            return {"spline": self.written(parts, where)}
         if sp.issparse(value):
             return self._sparse(value, where)
         if isinstance(value, Bunch):
@@ -263,6 +279,12 @@ class Reader:
         random_state = np.random.RandomState()
         random_state.set_state(self.read(value["random"]))
         return random_state
+
+    def read_spline(self, value):
+        from scipy.interpolate import BSpline
+
+        knots, coefficients, degree, extrapolate = self.read(value["spline"])
+        return BSpline(knots, coefficients, degree, extrapolate=extrapolate)
 
     def read_sparse(self, value):
         import scipy.sparse as sp

@@ -21,8 +21,8 @@ from fastml._engines.columns import (
     subtract_divide,
 )
 from fastml._progress import CallbackSupport, TaskSteps
-from fastml._sklearn import Options, check_sample_weight, fit_context, validate_params
-from fastml._validation import check_array, check_fitted
+from fastml._sklearn import Options, fit_context, validate_params
+from fastml._validation import check_array, check_fitted, check_sample_weight
 from fastml.preprocessing._base import (
     ENTRIES,
     FLOATS_AND_HALF,

@@ -16,12 +16,11 @@ from fastml._sklearn import (
     StrOptions,
     align_api_if_sparse,
     check_feature_names_in,
-    check_sample_weight,
     fit_context,
     weighted_percentile,
 )
 from fastml._threads import chunk_rows, effective_n_threads
-from fastml._validation import FLOATS, check_array, kernel_view, validate_data
+from fastml._validation import FLOATS, check_array, check_sample_weight, kernel_view, validate_data
 from fastml.kernels.preprocessing.splines import spline_basis, spread_basis
 
 

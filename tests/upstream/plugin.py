@@ -8,6 +8,7 @@ on the list must fail: see README.md.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import inspect
@@ -100,7 +101,8 @@ def public_modules(package: str):
 
 def counterparts(package: str) -> dict[str, tuple[object, object]]:
     """Path below the package → (scikit-learn's object, ours), for every public name of both."""
-    importlib.import_module("sklearn.experimental.enable_iterative_imputer")  # else not there
+    with contextlib.suppress(ImportError):  # else it is not there
+        importlib.import_module("sklearn.experimental.enable_iterative_imputer")
     pairs = {}
     for module in public_modules(package):
         below = module.__name__[len(package) :]
