@@ -6,9 +6,11 @@ those names, and it must not disappear again: see `MUST_BE_COVERED`.
 
 import importlib
 import json
+import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 STORED = json.loads((Path(__file__).parent / "data" / "worked_examples.json").read_text())
@@ -21,11 +23,13 @@ MUST_BE_COVERED = {
     "000-auc-inversions",
     "000-auc-vs-prc",
     "000-boosting-a",
+    "000-boxplot-percentile",
     "000-confusion-P5",
     "000-entropy-A",
     "000-entropy-B",
     "000-entropy-D",
     "000-entropy-E",
+    "000-indicator-feature",
     "000-knn-k3",
     "000-knn-refusal",
     "000-knn-weighted-k5",
@@ -44,6 +48,7 @@ MUST_BE_COVERED = {
     "001-thermometer",
     "003-binary-entropy",
     "003-error-rate-zero-gain",
+    "003-one-hot",
     "003-region-means",
     "004-kde-kernels",
     "004-normalised-kernel",
@@ -1115,6 +1120,34 @@ def compare(actual, expected, tolerance, where):
 def one_hot(inputs, parameters, OneHotEncoder):
     encoder = OneHotEncoder(categories=[inputs["categories"]], sparse_output=False)
     return {"codes": encoder.fit_transform([[v] for v in inputs["values"]]).tolist()}
+
+
+@example("003-one-hot", "preprocessing.OneHotEncoder")
+def one_hot_of_the_weather(inputs, parameters, OneHotEncoder):
+    encoder = OneHotEncoder(categories=[inputs["categories"]], sparse_output=False)
+    return {"code": encoder.fit_transform([[inputs["value"]]])[0].tolist()}
+
+
+@example("000-indicator-feature", "preprocessing.CombinationFeatures")
+def product_of_indicators(inputs, parameters, CombinationFeatures):
+    parts = re.findall(r"\[(\d+) < (\w+) < (\d+)\]", parameters["rule"])
+    bounds = {name: (int(low), int(high)) for low, name, high in parts}
+    table = pd.DataFrame({"area": inputs["area_ft2"], "rooms": inputs["rooms"]})
+    model = CombinationFeatures([("interval", bounds)], closed="neither")
+    return {"feature": model.fit_transform(table).ravel().tolist()}
+
+
+@example("000-boxplot-percentile", "outliers.BoxPlotRule", "outliers.PercentileRule")
+def box_plot(inputs, parameters, BoxPlotRule, PercentileRule):
+    """By interpolated quartiles; the notes' own percentile is an error (its median is not one)."""
+    X = np.array(inputs["values"])[:, None]
+    quartiles, middle = PercentileRule(25, 75).fit(X), PercentileRule(50, 50).fit(X)
+    rule = BoxPlotRule(parameters["whisker"]).fit(X)
+    values = {
+        "q1": quartiles.lower_[0], "median": middle.lower_[0], "q3": quartiles.upper_[0],
+        "LB": rule.lower_[0], "UB": rule.upper_[0], "outliers": X[rule.is_outlier(X)].tolist(),
+    }  # fmt: skip
+    return {"linear_interpolation": values}
 
 
 @example("001-thermometer", "preprocessing.ThermometerEncoder")

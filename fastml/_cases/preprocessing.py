@@ -84,6 +84,20 @@ def _digitised(data):
     return lambda: np.digitize(data.X, EDGES[1:-1]).astype(np.float64)
 
 
+PAIRS = ("sum", "difference", "product", "ratio", "radius")
+
+
+def _pairs(data):
+    """The combinations of all pairs by NumPy."""
+
+    def combine():
+        i, j = np.triu_indices(data.X.shape[1], 1)
+        a, b = data.X[:, i], data.X[:, j]
+        return np.hstack([a + b, a - b, a * b, a / b, np.hypot(a, b)])
+
+    return combine
+
+
 def _cumulative(data):
     """The cumulative columns by NumPy."""
 
@@ -127,6 +141,14 @@ CASES = (
     _case(
         "polynomial-features", "PolynomialFeatures", "degree 3, {n:,} × {d}", rows, TALL,
         params={"degree": 3}, variants=({"interaction_only": True, "degree": (2, 3)},), dtypes=BOTH,
+    ),
+    _case(
+        "combination-features", "CombinationFeatures", "pairs, {n:,} × {d}", rows, TALL,
+        params={"combinations": PAIRS}, dtypes=BOTH, peers={"numpy": _pairs},
+        variants=(
+            {"combinations": ("sin", ("interval", {0: (-1, 1), 1: (0, 2)})), "closed": "both"},
+            {"combinations": "contrast", "include_input": True, "zero_division": -1.0},
+        ),
     ),
     _case(
         "spline-transformer", "SplineTransformer", WORK, rows, TALL, dtypes=BOTH,

@@ -1,6 +1,7 @@
 """Preparing columns: scaling, encoding, binning, new columns."""
 
 from fastml.preprocessing._bins import EdgeDiscretizer, KBinsDiscretizer
+from fastml.preprocessing._combinations import CombinationFeatures
 from fastml.preprocessing._encoders._one_hot import OneHotEncoder
 from fastml.preprocessing._encoders._ordinal import OrdinalEncoder
 from fastml.preprocessing._encoders._target import TargetEncoder
@@ -34,6 +35,7 @@ from fastml.preprocessing._spline import SplineTransformer
 
 __all__ = [
     "Binarizer",
+    "CombinationFeatures",
     "EdgeDiscretizer",
     "KBinsDiscretizer",
     "LabelBinarizer",

@@ -1,5 +1,7 @@
 """Encoders beside scikit-learn's, columns of every kind, and what others got wrong."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -88,6 +90,24 @@ def test_as_scikit_learn(table):
         found, expected = mine.fit_transform(X, y), theirs.fit_transform(plain, y)
         assert_allclose(found, expected, rtol=1e-9)
         assert_allclose(mine.transform(X), theirs.transform(plain), rtol=1e-9)
+
+
+def test_training_rows_transformed_after_fit_are_warned_of():
+    """scikit-learn#32318: a model that learns from ``fit(X, y).transform(X)`` overfits."""
+    rng = np.random.default_rng(0)
+    X, y = rng.choice(["a", "b", "c"], size=(60, 2)), rng.normal(size=60)
+    encoder = ours.TargetEncoder(cv=KFold(3)).fit(X, y)
+    for same in (X, X.tolist(), pd.DataFrame(X)):
+        with pytest.warns(UserWarning, match="the rows of fit") as caught:
+            ours.TargetEncoder().fit(X, y).transform(same)
+        assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        encoder.transform(X[:-1])
+        encoder.transform(X[::-1])
+        encoder.transform(np.where(np.arange(60)[:, None] == 59, "new", X))
+        encoder.fit_transform(X, y)
+        encoder.transform(X)  # as a pipeline does that predicts its training rows
 
 
 def test_unknown_missing_and_infrequent_have_codes_of_their_own():

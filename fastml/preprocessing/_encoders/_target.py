@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+import zlib
 from numbers import Real
 
 import numpy as np
@@ -45,6 +46,14 @@ def encodings_of(counts, sums, squares, mean, smooth, variance) -> NDArray:
         return np.where(np.isnan(found), mean, mean + found)
 
 
+def rows_and_digest(places: list[Places]) -> tuple[int, int]:
+    """The number of rows, and a number that tells tables of categories apart."""
+    digest = 0
+    for place in places:
+        digest = zlib.crc32(np.ascontiguousarray(place.rows).data, digest)
+    return len(places[0].codes), digest
+
+
 @documented(ENTRIES)
 class TargetEncoder(OneToOneFeatureMixin, CategoryEncoder):
     """The mean of the target among the rows of a category, drawn towards the mean of all rows.
@@ -52,7 +61,8 @@ class TargetEncoder(OneToOneFeatureMixin, CategoryEncoder):
     z = (Σ_{rows of the category} y + m ȳ) / (n_c + m)
 
     `fit_transform` encodes each row by what the other folds say, so that the result may be learned
-    from: it is not ``fit(X, y).transform(X)``. Sums of all folds come from one pass.
+    from: it is not ``fit(X, y).transform(X)``, in which each row knows its own target, and which
+    warns. Sums of all folds come from one pass.
 
     Parameters
     ----------
@@ -127,7 +137,8 @@ class TargetEncoder(OneToOneFeatureMixin, CategoryEncoder):
         -------
         self : object
         """
-        self._learn(X, y)
+        places, _ = self._learn(X, y)
+        self._rows_of_fit = rows_and_digest(places)
         return self
 
     def _learn(self, X, y):
@@ -220,6 +231,7 @@ class TargetEncoder(OneToOneFeatureMixin, CategoryEncoder):
         """
         raise_for_params(params, self, "fit_transform")
         places, Y = self._learn(X, y)
+        self._rows_of_fit = None
         folds, n_folds = self._folds(X, y, len(Y), params)
         columns = []
         for place, categories in zip(places, self.categories_):
@@ -280,6 +292,7 @@ class TargetEncoder(OneToOneFeatureMixin, CategoryEncoder):
         """
         check_is_fitted(self)
         found = self._find(X, handle_unknown="ignore")
+        self._warn_of_training_rows(found)
         means = np.atleast_1d(self.target_mean_)
         columns = []
         for k, encodings in enumerate(self.encodings_):
@@ -287,6 +300,19 @@ class TargetEncoder(OneToOneFeatureMixin, CategoryEncoder):
             of_place = np.append(encodings, means[k % len(means)])  # the last for unknown ones
             columns.append(of_place[place.places][place.codes])
         return np.column_stack(columns)
+
+    def _warn_of_training_rows(self, places):
+        """After `fit_transform` they may be predicted for; after `fit` they are learned from."""
+        seen = getattr(self, "_rows_of_fit", None)
+        if seen is None or seen[0] != len(places[0].codes) or seen != rows_and_digest(places):
+            return
+        warnings.warn(
+            "TargetEncoder.transform was given the rows of fit: their encodings know their own "
+            "targets, and a model that learns from them overfits. Use fit_transform(X, y) for "
+            "rows to learn from.",
+            UserWarning,
+            stacklevel=4,
+        )
 
     def get_feature_names_out(self, input_features=None):
         """Names of the columns: those of the features, with the class where there are several.
