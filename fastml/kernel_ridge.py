@@ -243,6 +243,11 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         X = validate_data(
             self, X, accept_sparse=("csr", "csc"), dtype=np.float64, order="C", reset=False
         )
+        if len(self.dual_coef_) != self.X_fit_.shape[0]:
+            raise ValueError(
+                f"dual_coef_ of {type(self).__name__} was altered: it has "
+                f"{len(self.dual_coef_)} rows, and there are {self.X_fit_.shape[0]} training rows"
+            )
         return self._gram(X, self.X_fit_) @ self.dual_coef_
 
 

@@ -7,6 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from fastml.cluster import BisectingKMeans, KMeans, KMedians, MiniBatchKMeans, SoftKMeans
+from fastml.kernel_ridge import KernelRidge
 from fastml.mixture import GaussianMixture
 from fastml.neighbors import (
     BallTree,
@@ -16,7 +17,7 @@ from fastml.neighbors import (
     NearestNeighbors,
     RadiusNeighborsClassifier,
 )
-from fastml.svm import SVC, SVR, OneClassSVM
+from fastml.svm import SVC, SVR, KernelPerceptron, OneClassSVM
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 4))
@@ -41,6 +42,11 @@ CASES = {
     "support vectors, fewer": (SVC(), "support_vectors_", short),
     "coefficients of SVC": (SVC(), "_dual_coef_", narrow),
     "coefficients of SVR": (SVR(), "_dual_coef_", narrow),
+    "coefficients of SVC, as users see them": (SVC(), "dual_coef_", narrow),
+    "coefficients of SVR, as users see them": (SVR(), "dual_coef_", narrow),
+    "intercepts, as users see them": (SVC(), "intercept_", short),
+    "coefficients of KernelRidge": (KernelRidge(kernel="rbf"), "dual_coef_", short),
+    "coefficients of KernelPerceptron": (KernelPerceptron(), "dual_coef_", narrow),
     "numbers of support vectors": (SVC(), "_n_support", np.sort),
     "intercepts": (SVC(), "_intercept_", short),
     "classes of SVC": (SVC(), "classes_", short),

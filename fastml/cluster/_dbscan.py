@@ -150,7 +150,8 @@ class DBSCAN(CallbackSupport, ClusterMixin, BaseEstimator):
             return False
         if TREE_METRICS.get(self.metric, LAST_GAP_METRIC + 1) > LAST_GAP_METRIC:
             return False
-        if self.metric in ("sqeuclidean", "seuclidean") or (self.p is not None and self.p < 1):
+        p = (self.metric_params or {}).get("p", self.p)
+        if self.metric in ("sqeuclidean", "seuclidean") or (p is not None and p < 1):
             return False
         return self.algorithm != "auto" or X.shape[1] <= LARGEST_TREE_DIMENSION
 

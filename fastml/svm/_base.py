@@ -323,8 +323,8 @@ class BaseSVM(CallbackSupport, BaseEstimator):
             and self._n_support.sum() == n
             and (self._n_support >= 0).all()
             and self._n_support.size == (n_classes if hasattr(self, "classes_") else 1)
-            and self._dual_coef_.shape == (n_classes - 1, n)
-            and self._intercept_.shape == (pairs,)
+            and self._dual_coef_.shape == np.shape(self.dual_coef_) == (n_classes - 1, n)
+            and self._intercept_.shape == np.shape(self.intercept_) == (pairs,)
         ):
             raise ValueError(
                 f"The internal representation of {type(self).__name__} was altered: support_, "

@@ -69,6 +69,12 @@ class KernelClassifierBase(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C", reset=False)
+        n_outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
+        if np.shape(self.dual_coef_) != (n_outputs, len(self.support_)):
+            raise ValueError(
+                f"dual_coef_ of {type(self).__name__} was altered: it must have shape "
+                f"{(n_outputs, len(self.support_))}, and has {np.shape(self.dual_coef_)}"
+            )
         K = X[:, self.support_] if self._rows is None else self._gram(X, self._rows)
         scores = K @ self.dual_coef_.T
         scores += self.intercept_

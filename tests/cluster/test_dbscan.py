@@ -42,6 +42,10 @@ def test_integers_at_the_radius():
         {"metric": "manhattan"},
         {"metric": "chebyshev"},
         {"metric": "minkowski", "p": 3},
+        pytest.param(
+            {"metric": "minkowski", "metric_params": {"p": 0.5}},
+            marks=pytest.mark.filterwarnings("ignore:Mind that for 0 < p < 1"),
+        ),
         {"metric": "cosine", "eps": 0.001},
         {"algorithm": "brute"},
         {"algorithm": "ball_tree"},

@@ -290,6 +290,7 @@ def first_split(stored, categorical):
         ("depth", 7),
         ("categories", [1, 2]),
         ("value", "x"),
+        ("value", None),
     ],
 )
 def test_json_with_a_changed_number_is_refused(name, wrong):
@@ -338,6 +339,9 @@ def cut_a_tree(stored):
         lambda stored: stored["trees"][0][0]["value"].pop(),
         lambda stored: stored["thresholds"].pop(),
         lambda stored: stored["thresholds"][0].reverse(),
+        lambda stored: stored["thresholds"][0].__setitem__(1, None),
+        lambda stored: [t.__delitem__(slice(1, None)) for t in stored["thresholds"][:2]],
+        lambda stored: stored.__setitem__("baseline", [None]),
         lambda stored: stored["thresholds"][0].extend([1e9] * 300),
         lambda stored: stored["n_categories"].__setitem__(0, 3),
         lambda stored: stored["n_categories"].__setitem__(2, 200),

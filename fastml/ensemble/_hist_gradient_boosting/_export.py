@@ -243,6 +243,7 @@ class BoostingExport:
                 f"text has an iteration without one tree for each of {n_trees} outputs"
             )
         check_trees(model._predictors, mapper)
+        _check_numbers(model)
         model._loss = model._get_loss(None)
         model.do_early_stopping_ = False
         model.train_score_ = model.validation_score_ = np.empty(0)
@@ -354,6 +355,19 @@ def _tree_from(fields):
                 raise ValueError(f"a split names category {b}; codes are from 0 to 255")
             words[b >> 6] |= np.uint64(1 << (b & 63))
     return BoostedTree(nodes, sets)
+
+
+def _check_numbers(model) -> None:
+    """Whether nothing is null that must be a number, and every split has its threshold."""
+    mapper = model._bin_mapper
+    trees = [tree.nodes for trees in model._predictors for tree in trees]
+    numbers = [model._baseline_prediction, *mapper.bin_thresholds_, *(t["value"] for t in trees)]
+    if not all(np.isfinite(values).all() for values in numbers):
+        raise ValueError("text has a baseline, a threshold or a value of a node that is no number")
+    split = np.concatenate([nodes[nodes["left"] >= 0] for nodes in trees])
+    most = mapper.n_bins_non_missing_[split["feature_idx"]]
+    if np.any((split["bin_threshold"] >= most) & (split["is_categorical"] == 0)):
+        raise ValueError("a split has a bin that its feature has not")
 
 
 def _refit_preprocessor(model, categories):
