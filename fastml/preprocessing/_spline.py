@@ -187,6 +187,7 @@ class SplineTransformer(TransformerMixin, BaseEstimator):
             if sample_weight is not None:
                 return weighted_percentile(X, sample_weight, 100.0 * ranks).T
             return quantiles(X, ranks)[0]
+        X = np.asarray(X, dtype=np.float64 if X.dtype.kind != "f" else None)
         used = X if sample_weight is None else X[np.asarray(sample_weight) > 0]
         low, high = (np.nan_to_num(end.astype(np.float64)) for end in extremes(used))
         return np.linspace(low, high, n_knots)
