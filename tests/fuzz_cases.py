@@ -79,10 +79,16 @@ def targets_of(rng, cls) -> Targets:
     )  # fmt: skip
 
 
+def _alone(cls) -> bool:
+    """Whether it needs no other model or list of columns: selectors by a model, SMOTENC."""
+    given = inspect.signature(cls).parameters.values()
+    return all(parameter.default is not parameter.empty for parameter in given)
+
+
 def draw_case(seed: int, only: str = "") -> Case:
     rng = np.random.default_rng(seed)
     functions = callable_functions(only)
-    estimators = {p: c for p, c in specimens.estimators().items() if only in p}
+    estimators = {p: c for p, c in specimens.estimators().items() if only in p and _alone(c)}
     if functions and (not estimators or rng.random() < FUNCTIONS):
         path = str(rng.choice(list(functions)))
         given, data = draw_call(rng, path)
@@ -324,6 +330,7 @@ WE_REFUSE: tuple = (
     # trees of other classes or columns cannot be added to
     ("ensemble.", "warm_start goes on with"),
     ("ensemble.Hist", "features as input"),
+    ("ensemble.Bagging", "features as input"),
     # scikit-learn's gradients overflow, and it predicts one number
     ("ensemble.Hist", "beyond float32"),
     # NaN as a weight: LIBSVM's answer is one number

@@ -167,11 +167,13 @@ def chi2(X, y):
     array([2., 0.])
     """
     from scipy.special import chdtrc
+    from sklearn.utils.multiclass import check_classification_targets
 
     X = check_array(X, accept_sparse="csr", dtype=FLOATS)
     y = check_array(y, ensure_2d=False, dtype=None)
     if y.shape[0] != X.shape[0]:
         raise ValueError(f"X has {X.shape[0]} rows, y has {y.shape[0]}")
+    check_classification_targets(y)
     if ((X.data if _is_sparse(X) else X) < 0).any():
         raise ValueError("Input X must be non-negative.")
     if y.ndim == 2 and y.shape[1] > 1:

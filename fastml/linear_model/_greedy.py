@@ -235,6 +235,8 @@ def lars_path_gram(
     _refuse_positive(method, positive)
     if Gram.shape != (len(Xy), len(Xy)):
         raise ValueError("The shapes of the inputs Gram and Xy do not match.")
+    if not np.isfinite(Xy).all():
+        raise ValueError("Xy must be finite.")
     found = least_angles(
         KnownGram(n_samples, len(Xy)), np.empty(0), max_iter=max_iter, alpha_min=float(alpha_min),
         lasso=method == "lasso", positive=positive, eps=eps or EPS,

@@ -165,3 +165,8 @@ def test_variances_pass_over_what_is_missing():
         theirs.VarianceThreshold(0.1).fit(sparse).variances_,
         rtol=1e-9,
     )
+
+
+def test_chi2_of_numbers_is_refused():
+    with pytest.raises(ValueError, match="Unknown label type"):
+        ours.chi2([[1.0], [2.0], [0.0]], [0.1, 0.2, 0.35])

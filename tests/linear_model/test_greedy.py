@@ -229,3 +229,8 @@ def test_one_of_equal_columns_goes_on(X):
     best = np.linalg.lstsq(X, np.array([3.0, 1.0]), rcond=None)[0]
     np.testing.assert_allclose(X @ path[:, -1], X @ best, atol=1e-12)
     np.testing.assert_array_equal(np.isclose(path[:2, -1], 0.0), [False, True])
+
+
+def test_products_that_are_not_finite_are_refused():
+    with pytest.raises(ValueError, match="Xy must be finite"):
+        ours.lars_path_gram(np.array([np.inf]), np.eye(1), n_samples=3)
