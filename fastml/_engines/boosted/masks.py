@@ -15,6 +15,7 @@ from fastml.kernels.hist.leaf_masks import (
 )
 
 ROWS_AT_ONCE = 1 << 16
+"""Rows predicted at a time."""
 
 
 def ordered_integers(values: NDArray) -> NDArray:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastml._engines.boosted.bins import BinMapper
-from fastml._engines.boosted.masks import LeafMasks, masks_for
+from fastml._engines.boosted.masks import ROWS_AT_ONCE, LeafMasks, masks_for
 from fastml._engines.trees.paths import PlainTree
 from fastml._engines.trees.stored import smallest
 from fastml._threads import effective_n_threads
@@ -230,6 +230,15 @@ class Packed:
         if dtype not in self._masks:
             self._masks[dtype] = masks_for(self.trees, self.packed.sets, mapper, dtype)
         return self._masks[dtype]
+
+    def add_rows(self, X: NDArray, mapper: BinMapper, out: NDArray, n_jobs: int | None) -> None:
+        """Add tree t to column t mod K of ``out`` for rows that are not binned."""
+        if (masks := self.masks(mapper, X.dtype)) is not None:
+            masks.add_to(X, out, n_jobs)
+            return
+        for start in range(0, X.shape[0], ROWS_AT_ONCE):
+            part = slice(start, start + ROWS_AT_ONCE)
+            self.add_to(mapper.transform(X[part], n_jobs), out[part], n_jobs)
 
     def add_to(self, bins: NDArray, out: NDArray, n_jobs: int | None) -> None:
         """Add tree t to column t mod K of ``out`` (rows x K)."""

@@ -15,9 +15,8 @@ import numpy as np
 from fastml._engines.boosted.assemble import MAX_BINS, GrownTree
 from fastml.convert._boosters._model import (
     TINY,
-    ConvertedClassifier,
-    ConvertedRegressor,
     TrainedElsewhere,
+    converted,
 )
 
 NOTHING, ZERO, NAN = range(3)
@@ -62,15 +61,7 @@ def from_lightgbm(model, *, classes=None):
     >>> bool(np.allclose(from_lightgbm(trained).predict(X), trained.predict(X)))
     True
     """
-    if classes is None:
-        classes = getattr(model, "classes_", None)
-    source = read(_text(model))
-    if not source.n_classes:
-        return ConvertedRegressor.of(source)
-    classes = np.arange(source.n_classes) if classes is None else np.asarray(classes)
-    if len(classes) != source.n_classes:
-        raise ValueError(f"the model has {source.n_classes} classes; {len(classes)} were given")
-    return ConvertedClassifier.of(source, classes)
+    return converted(read(_text(model)), model, classes)
 
 
 def _text(model) -> str:

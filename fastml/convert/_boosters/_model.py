@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from fastml._engines.boosted.assemble import GrownTree, assemble
+from fastml._engines.boosted.masks import ROWS_AT_ONCE
 from fastml._engines.boosted.trees import Packed, loaded_trees, stored_trees
 from fastml._validation import FLOATS, validate_data
 
-ROWS_AT_ONCE = 1 << 16
 TINY = float(np.float32(1e-35))
 """LightGBM takes numbers that are not larger than this for zero."""
 
@@ -111,11 +111,7 @@ class ConvertedTrees(BaseEstimator):
         for start in range(0, X.shape[0], ROWS_AT_ONCE):
             rows = self._as_compared(X[start : start + ROWS_AT_ONCE])
             part = out[start : start + ROWS_AT_ONCE]
-            masks = packed.masks(self._mapper, rows.dtype)
-            if masks is not None:
-                masks.add_to(rows, part, self.n_jobs)
-            else:
-                packed.add_to(self._mapper.transform(rows, self.n_jobs), part, self.n_jobs)
+            packed.add_rows(rows, self._mapper, part, self.n_jobs)
         return out
 
     def _checked(self, X):
@@ -193,6 +189,17 @@ class ConvertedClassifier(ClassifierMixin, ConvertedTrees):
         out = self._linked(X)
         best = out.argmax(axis=1) if out.shape[1] > 1 else (out[:, 0] > 0.5).astype(np.intp)
         return self.classes_[best]
+
+
+def converted(source: TrainedElsewhere, model, classes):
+    """The estimator of what was found in ``model``, whose labels are taken if none are given."""
+    if not source.n_classes:
+        return ConvertedRegressor.of(source)
+    if classes is None:
+        classes = getattr(model, "classes_", np.arange(source.n_classes))
+    if len(classes) != source.n_classes:
+        raise ValueError(f"the model has {source.n_classes} classes; {len(classes)} were given")
+    return ConvertedClassifier.of(source, classes)
 
 
 def _sigmoid(raw: NDArray) -> NDArray:

@@ -27,9 +27,6 @@ from fastml.ensemble._hist_gradient_boosting._export import BoostingExport
 from fastml.ensemble._hist_gradient_boosting._grower import BoostedTreeGrower, counts_of
 from fastml.kernels.hist.split import BEST_FIRST, LEVEL_FIRST, BoostingRules
 
-ROWS_AT_ONCE = 1 << 16
-"""Rows binned at a time for prediction."""
-
 ANY_DEPTH = 2**31 - 1
 
 
@@ -336,13 +333,7 @@ class BaseHistGradientBoosting(CallbackSupport, BoostingExport, BaseEstimator):
         X = given.check_new_rows(self, X)
         self._bin_mapper.check_width(X)
         raw = np.repeat(self._baseline_prediction, X.shape[0], axis=0)
-        packed = self._pack()
-        if (masks := packed.masks(self._bin_mapper, X.dtype)) is not None:
-            masks.add_to(X, raw, self.n_jobs)
-            return raw
-        for start in range(0, X.shape[0], ROWS_AT_ONCE):
-            part = slice(start, start + ROWS_AT_ONCE)
-            packed.add_to(self._bin(X[part]), raw[part], self.n_jobs)
+        self._pack().add_rows(X, self._bin_mapper, raw, self.n_jobs)
         return raw
 
     def _compute_partial_dependence_recursion(self, grid, target_features):
