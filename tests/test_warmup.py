@@ -141,37 +141,35 @@ def test_unknown_names(only, dtype, message):
 SMALL = "metrics.adjusted_mutual_info_score"
 
 WARM = f"""
-import json
 from fastml import _jit, _warmup
-told = []
-n = _warmup.warmup({SMALL!r}, lambda what, done, total: told.append([what, done, total]), n_jobs=2)
-here = _jit.statistics.compiled
-again = _warmup.warmup({SMALL!r}, n_jobs=1)
-print(json.dumps([n, told, here, again, len(_warmup.steps({SMALL!r}))]))
+
+def warm():
+    told = []
+    tell = lambda what, done, total: told.append([what, done, total])
+    return _warmup.warmup({SMALL!r}, tell, n_jobs=2), told
+
+n_steps = len(_warmup.steps({SMALL!r}))
+n, told = warm()
+assert n >= 1
+assert len(told) == n_steps
+assert _jit.statistics.compiled == 0, "compiled in this process"
+assert _warmup.warmup({SMALL!r}, n_jobs=1) == 0, "compiled although it had been warmed up"
+assert warm() == (0, [])
+
+diary = _jit.cache_folder() / _warmup.DONE
+lines = diary.read_text().splitlines(keepends=True)
+assert len(lines) == n_steps
+diary.write_text("".join(lines[1:]))  # as if interrupted at the last step
+assert warm() == (0, [[lines[0].partition(" ")[2].strip(), n_steps - 1, n_steps]])
+
+diary.write_text("".join(line.replace(line[:16], "0" * 16) for line in lines))
+assert len(warm()[1]) == n_steps, "what another version has finished does not count"
+print("as it should be")
 """
 
 
 def test_what_was_warmed_up_is_not_compiled_again_and_what_was_finished_not_repeated(tmp_path):
-    def warm():
-        return json.loads(run_python(WARM, FASTML_CACHE_DIR=tmp_path))
-
-    n, told, here, again, n_steps = warm()
-    assert n >= 1
-    assert here == 0, "compiled in this process"
-    assert again == 0, "compiled although a process of the warm-up had done so"
-    assert len(told) == n_steps
-    assert warm()[:2] == [0, []]
-
-    (diary,) = tmp_path.rglob(_warmup.DONE)
-    lines = diary.read_text().splitlines(keepends=True)
-    assert len(lines) == n_steps
-    diary.write_text("".join(lines[1:]))  # as if interrupted at the last step
-    n, told, *_ = warm()
-    assert n == 0
-    assert told == [[lines[0].partition(" ")[2].strip(), n_steps - 1, n_steps]]
-
-    diary.write_text("".join(line.replace(line[:16], "0" * 16) for line in lines))
-    assert len(warm()[1]) == n_steps, "what another version has finished does not count"
+    assert run_python(WARM, FASTML_CACHE_DIR=tmp_path).strip() == "as it should be"
 
 
 @pytest.mark.parametrize(

@@ -162,7 +162,7 @@ def _mds(id, work, sizes, **params):
     )  # fmt: skip
 
 
-SMALL = {"max_iter": 250, "perplexity": 5.0}
+SMALL = {"min_grad_norm": 1e9, "perplexity": 5.0}  # 50 iterations of each phase
 CASES = (
     Case(
         "tsne", "manifold.TSNE", "TSNE, {n:,} × {d}, {iterations} iterations",
@@ -248,3 +248,8 @@ def odd_branches():
         manifold.Isomap(n_neighbors=19).fit(X[:20])
 
     yield "paths of few rows with many neighbours", many_neighbours
+
+    def new_rows():
+        manifold.TSNE(**SMALL, random_state=0).fit(X[:60]).transform(X[60:80])
+
+    yield "new rows of t-SNE", new_rows

@@ -411,7 +411,7 @@ class TSNE(
         self._say(
             f"KL divergence after {last + 1} iterations with early exaggeration: {divergence:f}"
         )
-        if ended or self.max_iter == EXPLORATION:
+        if ended or last + 1 == self.max_iter:
             divergence = objective.value()
         else:
             divergence, last, _ = self._phase(
@@ -488,10 +488,10 @@ class TSNE(
             shares = np.full(squares.shape, 1.0 / k)
         else:
             shares, _ = conditional(squares, min(self.perplexity, 0.999 * k), self.n_jobs)
-        placed = self._placed(near, shares)
-        known = squares[:, 0] == 0.0
-        placed[known] = self.embedding_[near[known, 0]]
-        return placed.astype(np.float32)
+        placed = self.embedding_[near[:, 0]].astype(np.float32)  # where a learned row stands
+        if len(new := np.flatnonzero(squares[:, 0] != 0.0)):
+            placed[new] = self._placed(near[new], shares[new])
+        return placed
 
     def _placed(self, near, shares):
         Y = np.ascontiguousarray(self.embedding_, dtype=np.float64)
