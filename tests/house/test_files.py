@@ -33,6 +33,7 @@ SIMD = {  # the files that write LLVM code
         "numeric/prefetch",
         "neighbors/panel",
         "cluster/lloyd_registers",
+        "linalg/panel_products",
     )
 }
 

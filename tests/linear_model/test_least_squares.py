@@ -269,3 +269,21 @@ def test_sums_of_many_rows_in_one_pass(order, dtype):
         for found, expected in zip(whole, blocks):
             assert np.shape(found) == np.shape(expected)
             np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-7)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_many_rows_ill_conditioned(weighted):
+    """One step of refinement on threads brings Cholesky's answer to that of an SVD."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 60))
+    X[:, 1] = X[:, 0] + 1e-3 * X[:, 1]
+    X += 10.0
+    y = X @ rng.normal(size=60) + rng.normal(size=20_000)
+    u = rng.uniform(0.5, 1.5, size=20_000) if weighted else None
+    root = np.ones(20_000) if u is None else np.sqrt(u)
+    A = np.column_stack([X, np.ones(20_000)]) * root[:, None]
+    expected = np.linalg.lstsq(A, y * root)[0]
+    model = LinearRegression().fit(X, y, u)
+    np.testing.assert_allclose(model.coef_, expected[:-1], rtol=1e-10, atol=1e-10)
+    ridge = Ridge(alpha=1e-9).fit(X, y, u)
+    np.testing.assert_allclose(ridge.coef_, expected[:-1], rtol=1e-6, atol=1e-9)

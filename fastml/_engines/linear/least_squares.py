@@ -8,6 +8,7 @@ decides. Rows are read in blocks throughout.
 
 from __future__ import annotations
 
+import contextlib
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastml._engines.linear.design import CentredDesign
-from fastml._engines.linear.moments import Centred, careful_moments
+from fastml._engines.linear.moments import MANY_VALUES, Centred, careful_moments
+from fastml._engines.smooth_linear.design import SmoothDesign
+from fastml._threads import single_threaded_blas
 
 ACCURATE, NOTHING = 1e-8, 1e-13
 """Eigenvalues of a Gram matrix, over the largest: trusted above the first, zero below the other."""
@@ -25,6 +28,9 @@ WELL_CONDITIONED = 1e-3
 
 FEW_VALUES = 1 << 14
 """Values of X up to which a centred copy and its SVD are the fastest."""
+
+FEW_FOR_LAPACK = range(64, 513)
+"""Columns of a Gram matrix that LAPACK decomposes on one thread nearly as fast as on all."""
 
 GRAM_COLUMNS = 3_000
 """Columns up to which sparse X gets a Gram matrix."""
@@ -66,8 +72,23 @@ def unknown(X, Y) -> Fit:
     return Fit(np.full((d, k), np.nan), np.full(d, np.nan), np.full(k, np.nan))
 
 
+def lapack_threads(X):
+    """One thread for LAPACK on a Gram matrix that is neither tiny nor large.
+
+    Its idle threads spin for milliseconds after that and would hold up our passes over X.
+    """
+    if X.shape[1] in FEW_FOR_LAPACK and X.size > MANY_VALUES and not sp.issparse(X):
+        return single_threaded_blas()
+    return contextlib.nullcontext()
+
+
 def _tall(X, Y, weights, centre, tol) -> Fit:
     moments = careful_moments(X, Y, weights, centre)
+    with lapack_threads(X):
+        return _from_moments(X, Y, weights, centre, tol, moments)
+
+
+def _from_moments(X, Y, weights, centre, tol, moments) -> Fit:
     centred = Centred.of(moments, centre)
     gram = centred.gram
     if not np.isfinite(gram).all():
@@ -86,13 +107,24 @@ def _tall(X, Y, weights, centre, tol) -> Fit:
         coef = _cholesky(gram, centred.cross)
     smallest = values[len(values) - rank] if rank else 0.0
     if smallest < WELL_CONDITIONED * largest:
-        design = CentredDesign(X, weights, centre)
-        left = design.transposed(design.targets(Y)[0] - design.product(coef))
+        left = pulls(X, Y, weights, centre, centred, coef)
         if rank < len(gram):
             coef = coef + _minimum_norm(gram, left, rank)
         else:
             coef = coef + _cholesky(gram, left)
     return Fit(coef, centred.x_means, centred.y_means, rank, singular)
+
+
+def pulls(X, Y, weights, centre: bool, centred: Centred, coef: NDArray) -> NDArray:
+    """A'(b − A w): what is left to be explained, along the columns."""
+    if sp.issparse(X) or Y.shape[1] > 1 or X.size <= MANY_VALUES:
+        design = CentredDesign(X, weights, centre, centred.x_means)
+        return design.transposed(design.targets(Y)[0] - design.product(coef))
+    rows = SmoothDesign(X)
+    level = centred.y_means - centred.x_means @ coef
+    left = Y[:, 0] - rows.products(np.append(coef[:, 0], level))
+    sums = rows.slopes(left if weights is None else weights * left)
+    return (sums[:-1] - centred.x_means * sums[-1])[:, None]
 
 
 def _uncertain(values: NDArray, largest: float, tol: float) -> bool:

@@ -18,7 +18,7 @@ from fastml._engines.smooth_linear.design import SmoothDesign
 CANCELS = 1e5
 """Sum of squares over that about the mean: beyond it, products are taken about the means."""
 
-MANY_VALUES, FEW_COLUMNS = 1 << 20, 256
+MANY_VALUES, FEW_COLUMNS = 1 << 20, 2_000
 """Values of X from which, and columns up to which, one pass with threads of our own is faster."""
 
 
@@ -97,13 +97,13 @@ def moments_of(X, Y: NDArray, weights=None, x_shift=None, y_shift=None) -> Momen
 
 def _pays(X) -> bool:
     """Whether dense X has so many rows, and so few columns, that threads of our own pay."""
-    return X.size > MANY_VALUES and 0 < X.shape[1] <= FEW_COLUMNS and X.shape[0] > X.shape[1]
+    return X.size > MANY_VALUES and 0 < X.shape[1] <= FEW_COLUMNS and X.shape[0] >= 4 * X.shape[1]
 
 
 def _of_one_target(X, Y, weights, shifts) -> Moments:
     """All sums in one pass: those of products of (x, 1, y)."""
     d = X.shape[1]
-    u = np.ones(X.shape[0]) if weights is None else np.asarray(weights, dtype=np.float64)
+    u = None if weights is None else np.asarray(weights, dtype=np.float64)
     sums = SmoothDesign(X).gram(u, np.ascontiguousarray(Y[:, 0], dtype=np.float64))
     return Moments(
         float(sums[d, d]), sums[:d, d].copy(), sums[d, d + 1 :].copy(), sums[:d, :d].copy(),

@@ -19,6 +19,8 @@ from fastml._engines.linear.least_squares import (
     Fit,
     all_finite,
     by_lsqr,
+    lapack_threads,
+    pulls,
     triangle,
     unknown,
 )
@@ -35,6 +37,7 @@ def ridge(X, Y: NDArray, alphas: NDArray, weights, centre: bool) -> Fit:
     """Exact solution for one penalty a target; ``Y`` has one column a target."""
     n, d = X.shape
     design: Any = None  # made where products with X itself are needed
+    centred: Any = None
     if d <= n:
         moments = careful_moments(X, Y, weights, centre)
         centred = Centred.of(moments, centre)
@@ -49,22 +52,26 @@ def ridge(X, Y: NDArray, alphas: NDArray, weights, centre: bool) -> Fit:
     coef = np.empty((d, Y.shape[1]))
     for alpha in np.unique(alphas):
         own = alphas == alpha
-        solved = _positive_definite(matrix, alpha, right[:, own])
+        with lapack_threads(X):
+            solved = _positive_definite(matrix, alpha, right[:, own])
         if solved is None:
             design = design or CentredDesign(X, weights, centre)
             coef[:, own] = by_svd(design, Y[:, own], alphas[own]).coef
             continue
         again, rcond = solved
         coef[:, own] = again.solution if d <= n else design.transposed(again.solution)
-        if rcond < REFINED:
-            design = design or CentredDesign(X, weights, centre)
-            targets = design.targets(Y[:, own])[0]
-            left = targets - design.product(coef[:, own])
-            if d <= n:
-                coef[:, own] += again(design.transposed(left) - alpha * coef[:, own])
-            else:
-                coef[:, own] += design.transposed(again(left - alpha * again.solution))
+        if rcond < REFINED and d <= n:
+            left = pulls(X, Y[:, own], weights, centre, _of_targets(centred, own), coef[:, own])
+            coef[:, own] += again(left - alpha * coef[:, own])
+        elif rcond < REFINED:
+            left = design.targets(Y[:, own])[0] - design.product(coef[:, own])
+            coef[:, own] += design.transposed(again(left - alpha * again.solution))
     return Fit(coef, x_means, y_means)
+
+
+def _of_targets(centred: Centred, own: NDArray) -> Centred:
+    """What is needed of some of the targets to refine their weights."""
+    return centred._replace(y_means=centred.y_means[own])
 
 
 class _Factor:

@@ -7,8 +7,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastml._engines.rows import csr_rows
-from fastml._threads import chunk_rows, effective_n_threads, single_threaded_blas
+from fastml._threads import chunk_rows, effective_n_threads
 from fastml._validation import kernel_view
+from fastml.kernels.linalg.panel_products import PANEL
 from fastml.kernels.linear.design import DesignRows, grams, products, slopes
 from fastml.kernels.numeric.csr import COLUMN, POSITION
 
@@ -97,15 +98,22 @@ class SmoothDesign:
             self._squares = np.append(found, float(self.n_rows))
         return self._squares
 
-    def gram(self, weights: NDArray, extra: NDArray = NOTHING) -> NDArray:
-        """Σ weight u u' with u = (x, 1), or (x, 1, extra)."""
-        n_columns = self.n_weights + (1 if len(extra) else 0)
-        rows = max(self.rows_per_chunk, -(-self.n_rows // MOST_GRAMS))
-        sums = np.empty((-(-self.n_rows // rows), n_columns, n_columns))
-        n_threads = self._threads(float(self.n_rows) * n_columns**2)
-        with single_threaded_blas():
-            grams(rows, self.rows, weights, extra, sums, n_threads=n_threads)
-        return sums.sum(axis=0)
+    def gram(self, weights: NDArray | None, extra: NDArray = NOTHING) -> NDArray:
+        """Σ weight u u' with u = (x, 1), or (x, 1, extra); no weights: 1."""
+        m = self.n_weights + (1 if len(extra) else 0)
+        width = -(-m // PANEL) * PANEL
+        rows = max(
+            self.rows_per_chunk, -(-self.n_rows // max(1, min(MOST_GRAMS, self.n_rows // (2 * m))))
+        )
+        sums = np.empty((-(-self.n_rows // rows), width, width))
+        n_threads = self._threads(float(self.n_rows) * m**2)
+        weights = NOTHING if weights is None else weights
+        grams(
+            self.n_rows, rows, self.rows, weights, extra, self.n_features, sums,
+            n_threads=n_threads,
+        )  # fmt: skip
+        upper = np.triu(sums.sum(axis=0)[:m, :m])
+        return upper + np.triu(upper, 1).T
 
 
 def _design_rows(X) -> DesignRows:

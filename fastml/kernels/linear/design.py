@@ -10,10 +10,20 @@ from typing import NamedTuple
 import numpy as np
 
 from fastml._jit import kernel, parallel_kernel, prange
+from fastml.kernels.linalg.panel_products import (
+    PANEL,
+    add_products,
+    copy_panel,
+    line_of,
+    n_blocks,
+)
 from fastml.kernels.linear.rows import dense_add, dense_dot, sparse_add, sparse_dot
 
-GRAM_ROWS = 256
-"""Rows that are scaled and multiplied at once."""
+GRAM_ROWS = 128
+"""Most rows that are scaled and multiplied at once."""
+
+LEAST_GRAM_ROWS, GRAM_LINES = 32, 256
+"""Fewest such rows, and cache lines that they may fill."""
 
 
 class DesignRows(NamedTuple):
@@ -124,38 +134,76 @@ def fill_tile(first, last, rows, roots, tile):
 
 
 @kernel
-def _gram_chunk(first, last, rows, weights, extra, tile, roots, part, out):
-    """`grams` for one chunk: writes ``out``; overwrites ``tile``, ``roots`` and ``part``."""
-    n_columns = out.shape[0]
-    one = n_columns - 1 if extra.shape[0] == 0 else n_columns - 2
+def _fill_panels(first, last, rows, roots, panels):
+    """Write root · x of the rows first..last to ``panels``, from the left; the rest stays."""
+    X, by_columns, data, indices, indptr = rows
+    n = last - first
+    if indptr.shape[0] > 0:
+        panels[:] = 0.0
+        for i in range(n):
+            for p in range(indptr[first + i], indptr[first + i + 1]):
+                j = indices[p]
+                panels[j // PANEL, i, j % PANEL] = data[p] * roots[i]
+    elif by_columns:
+        for j in range(X.shape[0]):
+            q, k = j // PANEL, j % PANEL
+            for i in range(n):
+                panels[q, i, k] = X[j, first + i] * roots[i]
+    else:
+        whole = X.shape[1] // PANEL
+        for i in range(n):
+            for q in range(whole):
+                copy_panel(X, first + i, q * PANEL, roots[i], panels, q, i)
+            for j in range(whole * PANEL, X.shape[1]):
+                panels[whole, i, j - whole * PANEL] = X[first + i, j] * roots[i]
+
+
+@kernel
+def _ahead(first, last, rows, n_reads, panels):
+    """(address, stride) with which so many reads fetch the rows first..last, if in C order."""
+    X = rows.X
+    if rows.by_columns or X.shape[0] == 0 or first >= last:
+        return np.intp(panels.ctypes.data), np.intp(0)
+    row = X.shape[1] * X.itemsize
+    return np.intp(X.ctypes.data + first * row), np.intp((last - first) * row // n_reads)
+
+
+@kernel
+def _gram_chunk(first, last, rows, weights, extra, one, panels, roots, out):
+    """`grams` for one chunk: writes ``out``; overwrites ``panels`` and ``roots``."""
     out[:] = 0.0
-    for start in range(first, last, GRAM_ROWS):
-        n = min(GRAM_ROWS, last - start)
+    roots[:] = 1.0
+    blocks = n_blocks(panels.shape[0])
+    step = panels.shape[1]
+    for start in range(first, last, step):
+        stop = min(start + step, last)
+        n = stop - start
+        if weights.shape[0] > 0:
+            for i in range(n):
+                roots[i] = np.sqrt(weights[start + i])
+        _fill_panels(start, stop, rows, roots, panels)
         for i in range(n):
-            roots[i] = np.sqrt(weights[start + i])
-        fill_tile(start, start + n, rows, roots, tile)
-        for i in range(n):
-            tile[i, one] = roots[i]
+            panels[one // PANEL, i, one % PANEL] = roots[i]
         if extra.shape[0] > 0:
             for i in range(n):
-                tile[i, one + 1] = roots[i] * extra[start + i]
-        np.dot(tile[:n].T, tile[:n], part)
-        for a in range(n_columns):
-            for b in range(n_columns):
-                out[a, b] += part[a, b]
+                panels[(one + 1) // PANEL, i, (one + 1) % PANEL] = roots[i] * extra[start + i]
+        address, stride = _ahead(stop, min(stop + step, last), rows, blocks * n, panels)
+        add_products(panels, n, address, stride, out)
 
 
 @parallel_kernel
-def grams(rows_per_chunk, rows, weights, extra, sums):
+def grams(n_rows, rows_per_chunk, rows, weights, extra, one, sums):
     """Write Σ weight u u' over the rows of each chunk to ``sums``, u = (x, 1), or (x, 1, extra).
 
-    Weights are not negative; ``extra`` is one number per row, or empty. Calls BLAS.
+    ``one`` is the number of columns of X. Weights are not negative, or empty if all are 1;
+    ``extra`` is one number per row, or empty. The sizes of ``sums`` are whole panels; only blocks
+    of 8 × 8 on and above the diagonal are right.
     """
     for c in prange(sums.shape[0]):
         first = np.intp(c) * rows_per_chunk
-        last = min(first + rows_per_chunk, weights.shape[0])
-        n_columns = sums.shape[1]
-        tile = np.empty((GRAM_ROWS, n_columns))
-        part = np.empty((n_columns, n_columns))
-        roots = np.empty(GRAM_ROWS)
-        _gram_chunk(first, last, rows, weights, extra, tile, roots, part, sums[c])
+        last = min(first + rows_per_chunk, n_rows)
+        n_panels = sums.shape[1] // PANEL
+        step = max(LEAST_GRAM_ROWS, min(GRAM_ROWS, GRAM_LINES // n_panels))
+        panels = line_of(n_panels * step * PANEL).reshape((n_panels, step, PANEL))
+        roots = np.empty(step)
+        _gram_chunk(first, last, rows, weights, extra, one, panels, roots, sums[c])

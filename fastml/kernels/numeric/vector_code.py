@@ -1,4 +1,4 @@
-"""Vector code written out for LLVM: what `neighbors.panel` and `cluster.lloyd_registers` use."""
+"""Vector code written out for LLVM: what files of registers and panels use."""
 
 from llvmlite import ir
 

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
 
 from fastml._engines.smooth_linear.design import SmoothDesign
-from fastml._threads import single_threaded_blas
+from fastml.kernels.linalg.panel_products import PANEL
 from fastml.kernels.linear import design as kernels
 
 pytestmark = pytest.mark.small
@@ -16,7 +16,7 @@ LAYOUTS = {"C": np.ascontiguousarray, "F": np.asfortranarray, "CSR": csr_array}
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize(("n", "d"), [(1, 1), (2, 3), (kernels.GRAM_ROWS + 9, 5)])
+@pytest.mark.parametrize(("n", "d"), [(1, 1), (2, 3), (kernels.GRAM_ROWS + 9, 7), (40, 19)])
 def test_three_passes(layout, n, d):
     rng = np.random.default_rng(n)
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.7)
@@ -33,11 +33,14 @@ def test_three_passes(layout, n, d):
     assert_allclose(sums.sum(axis=0), naive.with_ones(X).T @ factors, atol=1e-12)
     for extra in (np.empty(0), factors):
         size = d + 1 + (len(extra) > 0)
-        grams = np.empty((n_chunks, size, size))
-        with single_threaded_blas():
-            kernels.grams(-(-n // n_chunks), rows, weights, extra, grams, n_threads=1)
-        expected = naive.weighted_gram(X, weights, extra if len(extra) else None)
-        assert_allclose(grams.sum(axis=0), expected, atol=1e-11)
+        width = -(-size // PANEL) * PANEL
+        for u in (weights, np.empty(0)):
+            grams = np.empty((n_chunks, width, width))
+            kernels.grams(n, -(-n // n_chunks), rows, u, extra, d, grams, n_threads=1)
+            u = u if len(u) else np.ones(n)
+            expected = naive.weighted_gram(X, u, extra if len(extra) else None)
+            found = np.triu(grams.sum(axis=0)[:size, :size])
+            assert_allclose(found, np.triu(expected), atol=1e-11)
 
 
 def test_columns_are_read_where_they_are():
