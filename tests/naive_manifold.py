@@ -32,12 +32,12 @@ def divergence(P, Y, nu):
     return float((P[stored] * np.log(P[stored] / Q[stored])).sum())
 
 
-def cubic_splines(t):
-    """The four cubic B-splines over a unit interval."""
-    return (
-        np.array([(1 - t) ** 3, 3 * t**3 - 6 * t**2 + 4, -3 * t**3 + 3 * t**2 + 3 * t + 1, t**3])
-        / 6
-    )
+def quintic_splines(t):
+    """The six quintic B-splines over a unit interval."""
+    from scipy.interpolate import BSpline
+
+    basis = BSpline.basis_element(np.arange(7.0), extrapolate=False)
+    return np.nan_to_num(basis(t + np.arange(5.0, -1.0, -1.0)))
 
 
 def sammon_sum(Y, targets, power):

@@ -7,6 +7,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.sparse import issparse
+from scipy.special import xlogy
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative, check_symmetric
@@ -43,6 +44,7 @@ EXACT_BYTES = 40.0
 LONGEST_STEP = 5.0
 """Along a coordinate, in one iteration: what leaves the embedding does not come back."""
 
+ENTROPY_BLOCK = 1 << 20
 PLACE_ITERATIONS = 250
 PLACE_PAIRS_UP_TO = 4096
 PLACE_MARGIN = 10.0
@@ -549,9 +551,7 @@ class Divergence:
         self.lows, self.highs = np.empty((2, n_chunks, d))
         self.norms = np.empty(n_chunks)
         self.low, self.high = start.min(axis=0), start.max(axis=0)
-        data = np.asarray(graph.data, dtype=np.float64)
-        self.mass = data.sum()
-        self.entropy = (data[data > 0] * np.log(data[data > 0])).sum()
+        self.mass, self.entropy = _mass_and_entropy(graph.data)
         self.total = 1.0
 
     def rest(self):
@@ -607,3 +607,13 @@ class Divergence:
             "embedding_": self.moving.Y.astype(np.float32),
             "kl_divergence_": divergence,
         }
+
+
+def _mass_and_entropy(shares):
+    """Σ p and Σ p log p, block by block: there are 150 affinities a row."""
+    mass = entropy = 0.0
+    for begin in range(0, len(shares), ENTROPY_BLOCK):
+        block = shares[begin : begin + ENTROPY_BLOCK].astype(np.float64)
+        mass += float(block.sum())
+        entropy += float(xlogy(block, block).sum())
+    return mass, entropy

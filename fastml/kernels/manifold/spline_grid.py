@@ -1,8 +1,8 @@
 """Repulsion of t-SNE on a regular grid: spread the points, convolve (by FFT, elsewhere), gather.
 
 The potential φ(y) = Σ_j w(|y - y_j|) is a convolution of the points with w, and the repulsion its
-gradient: R_i = -ν / (ν+1) ∇φ(y_i). Points are spread to, and φ is read from, the 4 × 4 nodes
-around them with the weights of cubic B-splines. A point in one dimension has the second
+gradient: R_i = -ν / (ν+1) ∇φ(y_i). Points are spread to, and φ is read from, the 6 × 6 nodes
+around them with the weights of quintic B-splines. A point in one dimension has the second
 coordinate 0.
 
 Points are sorted by bands of grid rows, in the order of their numbers within a band; even bands are
@@ -11,15 +11,14 @@ spread first, then odd ones, so that every node is summed in one order.
 
 from typing import NamedTuple
 
-import numpy as np
-
 from fastml._jit import kernel, parallel_kernel, prange
 
-BAND_ROWS = 8  # at least 3: bands of one parity must not share a node
+NODES = 6  # of splines along an axis
+BAND_ROWS = 8  # at least NODES - 1: bands of one parity must not share a node
 
 
 class SplineGrid(NamedTuple):
-    """Node (a, b) stands at ``(x + (a - 1) h, y + (b - 1) h)``, h = 1 / ``per_unit``."""
+    """Node (a, b) stands at ``(x + (a - 2) h, y + (b - 2) h)``, h = 1 / ``per_unit``."""
 
     x: float
     y: float
@@ -27,13 +26,53 @@ class SplineGrid(NamedTuple):
 
 
 @kernel(fast_math=True)
-def spline_weights(t, weights):
-    """Write the four cubic B-splines at 0 ≤ t ≤ 1 to ``weights``."""
+def quartic_weights(t):
+    """The five B-splines of degree 4 at 0 ≤ t ≤ 1.
+
+    Each degree follows from the one below: with r = 0..p,
+    ``p B_p,r = (t + p - r) B_p-1,r-1 + (1 + r - t) B_p-1,r``.
+    """
     s = 1.0 - t
-    weights[0] = s * s * s / 6.0
-    weights[1] = (4.0 - 6.0 * t * t + 3.0 * t * t * t) / 6.0
-    weights[2] = (4.0 - 6.0 * s * s + 3.0 * s * s * s) / 6.0
-    weights[3] = t * t * t / 6.0
+    b0, b1, b2 = 0.5 * s * s, 0.5 + t * s, 0.5 * t * t
+    c0, c3 = b0 * s, b2 * t
+    c1, c2 = (t + 2.0) * b0 + (2.0 - t) * b1, (t + 1.0) * b1 + (3.0 - t) * b2
+    d1 = (t + 3.0) * c0 + (2.0 - t) * c1
+    d2 = (t + 2.0) * c1 + (3.0 - t) * c2
+    d3 = (t + 1.0) * c2 + (4.0 - t) * c3
+    f = 1.0 / 12.0
+    return f * s * c0, f * d1, f * d2, f * d3, f * t * c3
+
+
+@kernel(fast_math=True)
+def quintic_weights(t, below):
+    """The six B-splines of degree 5 at t, from the five ``below``."""
+    d0, d1, d2, d3, d4 = below
+    f = 0.2
+    return (
+        f * (1.0 - t) * d0,
+        f * ((t + 4.0) * d0 + (2.0 - t) * d1),
+        f * ((t + 3.0) * d1 + (3.0 - t) * d2),
+        f * ((t + 2.0) * d2 + (4.0 - t) * d3),
+        f * ((t + 1.0) * d3 + (5.0 - t) * d4),
+        f * t * d4,
+    )
+
+
+@kernel(fast_math=True)
+def quintic_slopes(below):
+    """Derivatives of the six B-splines of degree 5, from the five ``below``."""
+    d0, d1, d2, d3, d4 = below
+    return -d0, d0 - d1, d1 - d2, d2 - d3, d3 - d4, d4
+
+
+@kernel
+def knot_splines(places, weights, slopes):
+    """Write splines and derivatives at ``places`` to the columns of ``weights`` and ``slopes``."""
+    for k in range(places.shape[0]):
+        below = quartic_weights(places[k])
+        found, tilts = quintic_weights(places[k], below), quintic_slopes(below)
+        for r in range(NODES):
+            weights[r, k], slopes[r, k] = found[r], tilts[r]
 
 
 @kernel
@@ -88,19 +127,32 @@ def order_by_band(Y, grid, rows_per_chunk, places, order):
 
 
 @kernel(fast_math=True)
+def _add_row(line, b, factor, weights):
+    """Add ``factor`` times the weights to ``line`` from b on."""
+    line[b] += factor * weights[0]
+    line[b + 1] += factor * weights[1]
+    line[b + 2] += factor * weights[2]
+    line[b + 3] += factor * weights[3]
+    line[b + 4] += factor * weights[4]
+    line[b + 5] += factor * weights[5]
+
+
+@kernel(fast_math=True)
 def _spread_band(points, Y, grid, masses):
     """Add the splines of ``points`` to the nodes of ``masses``."""
-    along, across = np.empty(4), np.empty(4)
     for p in range(points.shape[0]):
         i = points[p]
         x = (Y[i, 0] - grid.x) * grid.per_unit
         y = ((Y[i, 1] if Y.shape[1] > 1 else 0.0) - grid.y) * grid.per_unit
         a, b = int(x), int(y)
-        spline_weights(x - a, along)
-        spline_weights(y - b, across)
-        for r in range(4):
-            for s in range(4):
-                masses[a + r, b + s] += along[r] * across[s]
+        along = quintic_weights(x - a, quartic_weights(x - a))
+        across = quintic_weights(y - b, quartic_weights(y - b))
+        _add_row(masses[a], b, along[0], across)
+        _add_row(masses[a + 1], b, along[1], across)
+        _add_row(masses[a + 2], b, along[2], across)
+        _add_row(masses[a + 3], b, along[3], across)
+        _add_row(masses[a + 4], b, along[4], across)
+        _add_row(masses[a + 5], b, along[5], across)
 
 
 @parallel_kernel
@@ -113,93 +165,82 @@ def spread_bands(Y, grid, order, begins, parity, masses):
 
 
 @kernel(fast_math=True)
+def _row_sums(line, b, weights, slopes):
+    """Σ of the nodes of ``line`` from b on, by weights and by slopes."""
+    f0, f1, f2 = line[b], line[b + 1], line[b + 2]
+    f3, f4, f5 = line[b + 3], line[b + 4], line[b + 5]
+    value = weights[0] * f0 + weights[1] * f1 + weights[2] * f2
+    value += weights[3] * f3 + weights[4] * f4 + weights[5] * f5
+    slope = slopes[0] * f0 + slopes[1] * f1 + slopes[2] * f2
+    slope += slopes[3] * f3 + slopes[4] * f4 + slopes[5] * f5
+    return value, slope
+
+
+@kernel(fast_math=True)
 def gather_point(x, y, grid, potential, slope):
     """Return φ at (x, y); write its gradient to ``slope``."""
     x = (x - grid.x) * grid.per_unit
     y = (y - grid.y) * grid.per_unit
     a, b = int(x), int(y)
-    t = x - a
-    s = 1.0 - t
-    u = y - b
-    v = 1.0 - u
-    w0, w1 = s * s * s / 6.0, (4.0 - 6.0 * t * t + 3.0 * t * t * t) / 6.0
-    w2, w3 = (4.0 - 6.0 * s * s + 3.0 * s * s * s) / 6.0, t * t * t / 6.0
-    g0, g1, g2, g3 = -0.5 * s * s, 1.5 * t * t - 2.0 * t, 2.0 * s - 1.5 * s * s, 0.5 * t * t
-    value, along, across = 0.0, 0.0, 0.0
-    for c in range(4):
-        f0, f1 = potential[a, b + c], potential[a + 1, b + c]
-        f2, f3 = potential[a + 2, b + c], potential[a + 3, b + c]
-        column = w0 * f0 + w1 * f1 + w2 * f2 + w3 * f3
-        tilt = g0 * f0 + g1 * f1 + g2 * f2 + g3 * f3
-        if c == 0:
-            weight, bend = v * v * v / 6.0, -0.5 * v * v
-        elif c == 1:
-            weight, bend = (4.0 - 6.0 * u * u + 3.0 * u * u * u) / 6.0, 1.5 * u * u - 2.0 * u
-        elif c == 2:
-            weight, bend = (4.0 - 6.0 * v * v + 3.0 * v * v * v) / 6.0, 2.0 * v - 1.5 * v * v
-        else:
-            weight, bend = u * u * u / 6.0, 0.5 * u * u
-        value += weight * column
-        along += weight * tilt
-        across += bend * column
-    slope[0] = along * grid.per_unit
+    below = quartic_weights(x - a)
+    along, tilts = quintic_weights(x - a, below), quintic_slopes(below)
+    below = quartic_weights(y - b)
+    across, bends = quintic_weights(y - b, below), quintic_slopes(below)
+    v0, s0 = _row_sums(potential[a], b, across, bends)
+    v1, s1 = _row_sums(potential[a + 1], b, across, bends)
+    v2, s2 = _row_sums(potential[a + 2], b, across, bends)
+    v3, s3 = _row_sums(potential[a + 3], b, across, bends)
+    v4, s4 = _row_sums(potential[a + 4], b, across, bends)
+    v5, s5 = _row_sums(potential[a + 5], b, across, bends)
+    tilt = tilts[0] * v0 + tilts[1] * v1 + tilts[2] * v2
+    tilt += tilts[3] * v3 + tilts[4] * v4 + tilts[5] * v5
+    slope[0] = tilt * grid.per_unit
     if slope.shape[0] > 1:
-        slope[1] = across * grid.per_unit
-    return value
+        bend = along[0] * s0 + along[1] * s1 + along[2] * s2
+        bend += along[3] * s3 + along[4] * s4 + along[5] * s5
+        slope[1] = bend * grid.per_unit
+    value = along[0] * v0 + along[1] * v1 + along[2] * v2
+    return value + along[3] * v3 + along[4] * v4 + along[5] * v5
 
 
 @kernel(fast_math=True)
-def _own_products(t, products, slopes):
-    """Write Σ_r b_r b_{r+m} of the splines b at t, m from 0 to 3, to ``products`` and half their
-    derivatives to ``slopes``; those of m > 0 are doubled, for -m."""
-    s = 1.0 - t
-    b0, b1 = s * s * s / 6.0, (4.0 - 6.0 * t * t + 3.0 * t * t * t) / 6.0
-    b2, b3 = (4.0 - 6.0 * s * s + 3.0 * s * s * s) / 6.0, t * t * t / 6.0
-    g0, g1, g2, g3 = -0.5 * s * s, 1.5 * t * t - 2.0 * t, 2.0 * s - 1.5 * s * s, 0.5 * t * t
-    products[0] = b0 * b0 + b1 * b1 + b2 * b2 + b3 * b3
-    products[1] = 2.0 * (b0 * b1 + b1 * b2 + b2 * b3)
-    products[2] = 2.0 * (b0 * b2 + b1 * b3)
-    products[3] = 2.0 * b0 * b3
-    slopes[0] = b0 * g0 + b1 * g1 + b2 * g2 + b3 * g3
-    slopes[1] = g0 * b1 + b0 * g1 + g1 * b2 + b1 * g2 + g2 * b3 + b2 * g3
-    slopes[2] = g0 * b2 + b0 * g2 + g1 * b3 + b1 * g3
-    slopes[3] = g0 * b3 + b0 * g3
+def _between(table, k, a, b, t, u):
+    """``table[k]`` between its knots (a, b) and (a + 1, b + 1)."""
+    low = table[k, a, b] + u * (table[k, a, b + 1] - table[k, a, b])
+    high = table[k, a + 1, b] + u * (table[k, a + 1, b + 1] - table[k, a + 1, b])
+    return low + t * (high - low)
 
 
 @kernel(fast_math=True)
 def _gather_chunk(start, stop, Y, grid, order, potential, own, slopes):
     """`gather` for the points order[start:stop], into ``slopes``; return Σ φ."""
     total = 0.0
-    along, along_slopes = np.empty(4), np.empty(4)
-    across, across_slopes = np.empty(4), np.empty(4)
+    knots = own.shape[1] - 2
     for p in range(start, stop):
         i = order[p]
         second = Y[i, 1] if Y.shape[1] > 1 else 0.0
         value = gather_point(Y[i, 0], second, grid, potential, slopes[i])
         x = (Y[i, 0] - grid.x) * grid.per_unit
         y = (second - grid.y) * grid.per_unit
-        _own_products(x - int(x), along, along_slopes)
-        _own_products(y - int(y), across, across_slopes)
-        mine, mine_x, mine_y = 0.0, 0.0, 0.0
-        for m in range(4):
-            row, row_slope = 0.0, 0.0
-            for k in range(4):
-                row += across[k] * own[m, k]
-                row_slope += across_slopes[k] * own[m, k]
-            mine += along[m] * row
-            mine_x += along_slopes[m] * row
-            mine_y += along[m] * row_slope
-        slopes[i, 0] -= mine_x * grid.per_unit
+        t, u = (x - int(x)) * knots, (y - int(y)) * knots
+        a, b = int(t), int(u)
+        t -= a
+        u -= b
+        slopes[i, 0] -= _between(own, 1, a, b, t, u) * grid.per_unit
         if Y.shape[1] > 1:
-            slopes[i, 1] -= mine_y * grid.per_unit
-        total += value - mine
+            slopes[i, 1] -= _between(own, 2, a, b, t, u) * grid.per_unit
+        total += value - _between(own, 0, a, b, t, u)
     return total
 
 
 @parallel_kernel
 def gather(Y, grid, order, potential, own, rows_per_chunk, slopes, partial):
     """Write ∇φ at every point to ``slopes`` and Σ φ of each chunk of ``order`` to ``partial``, both
-    without the point's own part. ``own`` has the 4 × 4 values of the filter around its middle."""
+    without the point's own part.
+
+    ``own`` has that part and its two slopes (per node) for places within a cell, at knots 0, 1/m,
+    ..., 1 along both axes and one further knot that is never weighed.
+    """
     n = Y.shape[0]
     for c in prange(partial.shape[0]):
         start, stop = c * rows_per_chunk, min(n, (c + 1) * rows_per_chunk)
