@@ -87,13 +87,14 @@ class Rescaling:
 
     def __init__(self, Q: NDArray, Y: NDArray):
         n_features = Y.shape[1]
-        stride = max(1, Y.shape[0] // 4096)
+        stride = max(1, Y.shape[0] // 512)
         self.centre = Y[::stride].mean(axis=0, dtype=np.float64)
         largest = max(float(np.abs([Q.max(), Q.min(), Y.max(), Y.min()]).max()), 1e-300)
         largest += float(np.abs(self.centre).max())
         self.scale = 2.0 ** -np.ceil(np.log2(largest)) if np.isfinite(largest) else np.nan
         self.shrink = 1.0 - 2 * (n_features + 16) * UNIT_ROUNDOFF32
-        self.usable = 0.0 < self.scale**2 < np.inf
+        with np.errstate(over="ignore", under="ignore"):
+            self.usable = 0.0 < self.scale**2 < np.inf
 
     def pack(self, X: NDArray, width: int, threads: int) -> PackedRows:
         """Rows as float32 panels of ``width``, and half their shrunk squared norms."""
@@ -128,22 +129,21 @@ def _panel_heaps(Q, Y, k, metric, n_jobs):
     n_queries, n_points = Q.shape[0], Y.shape[0]
     n_features = Y.shape[1]
     segment = segment_rows(n_features)
-    size = groups_per_chunk(n_queries)
-    n_blocks = -(-n_queries // (size * GROUP_QUERIES))
+    n_blocks = query_blocks(n_queries)
     n_panels = -(-min(segment, n_points) // LANES)
     n_splits = max(1, min(MIN_CHUNKS // n_blocks, n_panels // PANELS_PER_SPLIT))
     distances, indices = _new_heaps(n_splits, n_queries, k)
     argkmin.clear_heaps(distances, indices)
     threads = effective_n_threads(n_jobs, work=float(n_queries) * n_points * n_features)
     block = OPERATIONS_PER_CALL // (min(segment, n_points) * n_features)
-    block = max(1, block // (size * GROUP_QUERIES)) * size * GROUP_QUERIES
+    block = max(MOST_GROUPS, block // GROUP_QUERIES) * GROUP_QUERIES
     for start in range(0, n_points, segment):
         points = Y[start : start + segment]
         packed_points = rescaling.pack(points, LANES, threads)
         for q in range(0, n_queries, block):
             queries = Q[q : q + block]
             argkmin.argkmin_panels(
-                size,
+                query_blocks(len(queries)),
                 n_splits,
                 queries,
                 points,
@@ -163,7 +163,13 @@ def groups_per_chunk(n_queries: int) -> int:
 
     Many, but few enough that there are chunks for every thread.
     """
-    return min(MOST_GROUPS, max(FEWEST_GROUPS, n_queries // (MIN_CHUNKS * GROUP_QUERIES)))
+    return min(MOST_GROUPS, max(FEWEST_GROUPS, -(-n_queries // (MIN_CHUNKS * GROUP_QUERIES))))
+
+
+def query_blocks(n_queries: int) -> int:
+    """Runs of `groups_per_chunk` groups, or a few less each, into which the queries are cut."""
+    n_groups = -(-n_queries // GROUP_QUERIES)
+    return -(-n_groups // groups_per_chunk(n_queries))
 
 
 def segment_rows(n_features: int) -> int:

@@ -7,8 +7,11 @@ Candidates are found in float32 on centred, scaled copies; their float64 distanc
     q̂·ŷ - (1 - e) |y|²/2  ≥  (1 - e) |q|²/2 - s² |q - y|²/2,   e = 2 (d + 16) u,
 
 in whatever order it was added. A pair whose left side falls below the right one for the k-th best
-distance so far is dropped; every other pair is measured exactly. Heaps order by (distance, index),
-so the result does not depend on panels, splits or threads.
+distance so far is dropped. For the same reasons the left side is at most
+(1 + e) |q|²/2 + e |y|² - s² |q - y|²/2: if those of k pairs are t or more, a pair below
+t - e (|q|² + max |y|²) is dropped too, and no distance had to be measured for that. The pairs that
+remain stand in a short list, and are measured exactly when it is full or the panels end. Heaps
+order by (distance, index), so the result does not depend on panels, splits or threads.
 """
 
 from typing import NamedTuple
@@ -18,10 +21,12 @@ import numpy as np
 from fastml._jit import kernel, parallel_kernel, prange
 from fastml.kernels.distances.metrics import chosen_rdist_to_rows, rdist_to_dist
 from fastml.kernels.distances.row_metrics import sum_squares
-from fastml.kernels.neighbors.panel import GROUP_QUERIES, LANES, panel_scores
+from fastml.kernels.neighbors.panel import GROUP_QUERIES, LANES, first_lane, panel_scores
 from fastml.kernels.numeric.heap import FLOAT64_MAX, heap_clear, heap_merge, heap_push, heap_sort
 
 DIRECT_TILE = 256
+HALVINGS = 12  # of the span of scores, in search of the k-th largest
+PACKED_TOGETHER = 16  # rows
 UNDERFLOW = 1e-37  # more than float32 can lose below its smallest number
 
 
@@ -42,26 +47,15 @@ def finite_square(X, i, Y, j):
     return total
 
 
-@kernel(fused=True)
-def _pack_panel(X, first, centre, scale, shrink, panel, halves, norms):
-    """Write float32(scale (x - centre)) of the rows from ``first`` on to ``panel[j, lane]``.
-
-    ``halves`` gets half their shrunk squared norms, NaN beyond the last row of X, so that no limit
-    is reached there. ``norms`` is scratch.
-    """
-    width = halves.shape[0]
-    n = min(width, X.shape[0] - first)
-    for lane in range(width):
-        norms[lane] = 0.0
-    for j in range(X.shape[1]):
-        for lane in range(n):
-            value = (np.float64(X[first + lane, j]) - centre[j]) * scale
-            norms[lane] += value * value
-            panel[j, lane] = np.float32(value)
-        for lane in range(n, width):
-            panel[j, lane] = np.float32(0.0)
-    for lane in range(width):
-        halves[lane] = np.float32(0.5 * shrink * norms[lane]) if lane < n else np.float32(np.nan)
+@kernel(fast_math=True)
+def _pack_row(x, centre, scale, out):
+    """Write float32(scale (x - centre)) to ``out`` and return its squared norm before rounding."""
+    norm = 0.0
+    for j in range(out.shape[0]):
+        value = (np.float64(x[j]) - centre[j]) * scale
+        norm += value * value
+        out[j] = np.float32(value)
+    return norm
 
 
 @kernel
@@ -69,9 +63,22 @@ def _pack_chunk(start, stop, X, centre, scale, shrink, packed):
     """Write panels start..stop of ``packed``."""
     panels, halves = packed
     width = halves.shape[1]
-    norms = np.empty(width, np.float64)
+    d = X.shape[1]
+    packed_rows = np.zeros((PACKED_TOGETHER, d), np.float32)
     for p in range(start, stop):
-        _pack_panel(X, p * width, centre, scale, shrink, panels[p], halves[p], norms)
+        for lane in range(0, width, PACKED_TOGETHER):
+            n = min(PACKED_TOGETHER, width - lane)
+            for i in range(n):
+                row = p * width + lane + i
+                if row < X.shape[0]:
+                    norm = _pack_row(X[row], centre, scale, packed_rows[i])
+                    halves[p, lane + i] = np.float32(0.5 * shrink * norm)
+                else:  # reaches no limit
+                    packed_rows[i] = np.float32(0.0)
+                    halves[p, lane + i] = np.float32(np.nan)
+            for j in range(d):
+                for i in range(n):
+                    panels[p, j, lane + i] = packed_rows[i, j]
 
 
 @parallel_kernel
@@ -91,102 +98,220 @@ def score_limit(kth, half_norm, square_scale):
     return np.float32(half_norm - 0.5 * kth * square_scale - UNDERFLOW)
 
 
-@kernel
-def next_lane(bits, lane):
-    """The position of the first set bit from ``lane`` on; there must be one."""
-    bits >>= np.uint64(lane)
-    while bits & np.uint64(0xFF) == np.uint64(0):
-        bits >>= np.uint64(8)
-        lane += 8
-    while bits & np.uint64(1) == np.uint64(0):
-        bits >>= np.uint64(1)
-        lane += 1
-    return lane
+class ShortLists(NamedTuple):
+    """What the queries of a chunk know, a row each."""
+
+    limits: np.ndarray  # (n_groups, GROUP_QUERIES) float32: scores below are dropped
+    margins: np.ndarray  # (n_queries,): how far below the k-th largest score a limit must stay
+    counts: np.ndarray  # (n_queries,): lengths of the lists
+    scores: np.ndarray  # (n_queries, length) float32: the lists
+    rows: np.ndarray  # (n_queries, length) int32
 
 
 @kernel
-def _offer_hits(
-    bits, scores, Q, q, Y, first, offset, limit, half, square_scale, distances, indices
-):
-    """Measure the points of a panel that ``bits`` marks and push the near ones onto query q's heap,
-    ``distances`` and ``indices``.
+def list_length(k):
+    """At this many points a list is shortened."""
+    return k + max(16, k // 2)
 
-    Row ``first`` of Y is the panel's first point. Returns the score that a further point must
+
+@kernel
+def score_margin(half_norm, largest_half, n_features, square_scale):
+    """How far below the k-th largest score of a query that of a point among the k nearest may be.
+
+    Halves of squared norms are those of `PackedRows`; infinite where exact distances overflow.
+    """
+    if square_scale * FLOAT64_MAX < 8.0 * n_features:
+        return np.inf
+    # A quarter more than e: for the rounding of limits, halves and of the exact distances.
+    relative = 2.5 * (n_features + 16) * 2.0**-24
+    lost = 2.0 * UNDERFLOW + n_features * 1e-320 * square_scale  # and for what underflows
+    return 2.0 * relative * (np.float64(half_norm) + np.float64(largest_half)) + lost
+
+
+@kernel(fast_math=True)
+def _count_reaching(scores, n, limit):
+    """How many of the first n scores are ``limit`` or more."""
+    count = np.int32(0)
+    for at in range(n):
+        if scores[at] >= limit:
+            count += np.int32(1)
+    return count
+
+
+@kernel
+def reached_by(k, scores, n):
+    """A number that k or more of the first n >= k finite scores reach, and few more than k."""
+    low = high = scores[0]
+    for at in range(1, n):
+        low, high = min(low, scores[at]), max(high, scores[at])
+    for _ in range(HALVINGS):
+        middle = np.float32(0.5) * (low + high)
+        count = _count_reaching(scores, n, middle)
+        if count < k:
+            high = middle
+        else:
+            low = middle
+            if count <= k + k // 8:
+                break
+    return low
+
+
+@kernel
+def _measure_list(lists, i, limit, Q, q, Y, offset, half, square_scale, distances, indices):
+    """Measure the points on list i and push the near ones onto query q's heap, ``distances`` and
+    ``indices``; the list in ``lists`` is empty then. Returns the score that a further point must
     reach.
     """
-    lane = 0
-    while bits != np.uint64(0):
-        lane = next_lane(bits, lane)
-        bits &= bits - np.uint64(1)
-        if scores[lane] < limit:
+    for at in range(lists.counts[i]):
+        if lists.scores[i, at] < limit:
             continue
-        exact = finite_square(Q, q, Y, first + lane)
+        row = np.intp(lists.rows[i, at])
+        exact = finite_square(Q, q, Y, row)
         if exact <= distances[0]:
-            heap_push(distances, indices, exact, offset + first + lane)
-            limit = score_limit(distances[0], half, square_scale)
+            heap_push(distances, indices, exact, offset + row)
+            limit = max(limit, score_limit(distances[0], half, square_scale))
+    lists.counts[i] = 0
     return limit
 
 
 @kernel
+def _shorten_list(lists, i, k, limit):
+    """Raise ``limit`` by what list i of ``lists`` knows, take the points below it off the list, and
+    return it."""
+    scores, rows = lists.scores[i], lists.rows[i]
+    n = lists.counts[i]
+    limit = max(limit, np.float32(reached_by(k, scores, n) - lists.margins[i]))
+    kept = 0
+    for at in range(n):
+        score, row = scores[at], rows[at]
+        scores[kept], rows[kept] = score, row
+        kept += 1 if score >= limit else 0
+    lists.counts[i] = kept
+    return limit
+
+
+@kernel
+def _list_hits(bits, panel_scores, first, lists, i):
+    """Put the points of a panel that ``bits`` marks, with their scores, on list i of ``lists``,
+    which has room for them; return its length. Row ``first`` is the panel's first point.
+    """
+    scores, rows = lists.scores[i], lists.rows[i]
+    n = lists.counts[i]
+    while bits != np.uint64(0):
+        lane = first_lane(bits)
+        bits &= bits - np.uint64(1)
+        scores[n] = panel_scores[lane]
+        rows[n] = np.int32(first + lane)
+        n += 1
+    lists.counts[i] = n
+    return n
+
+
+@kernel
+def _new_lists(g0, n_groups, split, largest_half, Q, queries, square_scale, distances):
+    """Empty short lists of ``n_groups`` groups of queries from ``g0`` on; what they know is the
+    k-th distance in their heaps."""
+    n, k = n_groups * GROUP_QUERIES, distances.shape[2]
+    length = list_length(k) + 2 * LANES
+    lists = ShortLists(
+        np.full((n_groups, GROUP_QUERIES), np.nan, np.float32),
+        np.empty(n),
+        np.zeros(n, np.intp),
+        np.empty((n, length), np.float32),
+        np.empty((n, length), np.int32),
+    )
+    for i in range(n):
+        q = g0 * GROUP_QUERIES + i
+        if q < Q.shape[0]:
+            half = queries.halves[q // GROUP_QUERIES, q % GROUP_QUERIES]
+            lists.margins[i] = score_margin(half, largest_half, Q.shape[1], square_scale)
+            lists.limits[i // GROUP_QUERIES, i % GROUP_QUERIES] = score_limit(
+                distances[q, split, 0], half, square_scale
+            )
+    return lists
+
+
+@kernel
 def _argkmin_chunk(
-    c, size, n_splits, Q, Y, offset, queries, points, square_scale, distances, indices
+    c, n_blocks, n_splits, Q, Y, offset, queries, points, square_scale, distances, indices
 ):
-    """`argkmin_panels` for chunk c: one of ``n_splits`` runs of panels and ``size`` groups of
-    queries."""
+    """`argkmin_panels` for chunk c: one of ``n_splits`` runs of panels and of ``n_blocks`` runs of
+    groups of queries."""
     panels, y_halves = points
-    q_halves = queries.halves
-    split = c % n_splits
-    g0 = (c // n_splits) * size
-    n_groups = min(size, q_halves.shape[0] - g0)
-    groups = queries.panels[g0 : g0 + n_groups]
-    limits = np.empty((n_groups, GROUP_QUERIES), np.float32)
-    for g in range(n_groups):
-        for i in range(GROUP_QUERIES):
-            q = (g0 + g) * GROUP_QUERIES + i
-            limits[g, i] = np.float32(np.nan)
-            if q < Q.shape[0]:
-                limits[g, i] = score_limit(
-                    distances[q, split, 0], q_halves[g0 + g, i], square_scale
-                )
+    split, block = c % n_splits, c // n_splits
+    g0 = queries.panels.shape[0] * block // n_blocks
+    groups = queries.panels[g0 : queries.panels.shape[0] * (block + 1) // n_blocks]
+    start = panels.shape[0] * split // n_splits
+    stop = panels.shape[0] * (split + 1) // n_splits
+    largest_half = np.float32(0.0)
+    for panel in range(start, stop):
+        for lane in range(LANES):
+            if y_halves[panel, lane] > largest_half:
+                largest_half = y_halves[panel, lane]
+    n_groups = groups.shape[0]
+    lists = _new_lists(g0, n_groups, split, largest_half, Q, queries, square_scale, distances)
+    limits, k = lists.limits, distances.shape[2]
+    long, room = list_length(k), lists.rows.shape[1] - LANES
     scores = np.empty((GROUP_QUERIES, LANES), np.float32)
     masks = np.empty(GROUP_QUERIES, np.uint64)
-    n_panels = panels.shape[0]
-    for panel in range(n_panels * split // n_splits, n_panels * (split + 1) // n_splits):
+    for panel in range(start, stop):
         for g in range(n_groups):
             hits = panel_scores(panels, y_halves, panel, groups, limits, g, scores, masks)
             if hits == np.uint64(0):
                 continue
-            for i in range(GROUP_QUERIES):
-                if masks[i] != np.uint64(0):
-                    q = (g0 + g) * GROUP_QUERIES + i
-                    limits[g, i] = _offer_hits(
-                        masks[i],
-                        scores[i],
+            for j in range(GROUP_QUERIES):
+                if masks[j] == np.uint64(0):
+                    continue
+                i = g * GROUP_QUERIES + j
+                q = g0 * GROUP_QUERIES + i
+                if _list_hits(masks[j], scores[j], panel * LANES, lists, i) < long:
+                    continue
+                limits[g, j] = _shorten_list(lists, i, k, limits[g, j])
+                if lists.counts[i] > room:
+                    limits[g, j] = _measure_list(
+                        lists,
+                        i,
+                        limits[g, j],
                         Q,
                         q,
                         Y,
-                        panel * LANES,
                         offset,
-                        limits[g, i],
-                        q_halves[g0 + g, i],
+                        queries.halves[g0 + g, j],
                         square_scale,
                         distances[q, split],
                         indices[q, split],
                     )
+    for i in range(min(n_groups * GROUP_QUERIES, Q.shape[0] - g0 * GROUP_QUERIES)):
+        q = g0 * GROUP_QUERIES + i
+        _measure_list(
+            lists,
+            i,
+            limits[i // GROUP_QUERIES, i % GROUP_QUERIES],
+            Q,
+            q,
+            Y,
+            offset,
+            queries.halves[q // GROUP_QUERIES, q % GROUP_QUERIES],
+            square_scale,
+            distances[q, split],
+            indices[q, split],
+        )
 
 
 @parallel_kernel
-def argkmin_panels(size, n_splits, Q, Y, offset, queries, points, square_scale, distances, indices):
+def argkmin_panels(
+    n_blocks, n_splits, Q, Y, offset, queries, points, square_scale, distances, indices
+):
     """Offer the rows of Y to the heaps of the rows of Q, in squared Euclidean distance.
 
-    ``queries`` and ``points`` are Q and Y as `PackedRows`, scaled by sqrt(``square_scale``). A
-    chunk has ``size`` groups of queries. The heaps ``distances`` and ``indices`` have shape
-    (n_queries, n_splits, k); ``offset`` is the index of Y's first row.
+    ``queries`` and ``points`` are Q and Y as `PackedRows`, scaled by sqrt(``square_scale``). The
+    groups of queries are cut into ``n_blocks`` runs. The heaps ``distances`` and ``indices`` have
+    shape (n_queries, n_splits, k); ``offset`` is the index of Y's first row.
     """
-    for c in prange(((queries.panels.shape[0] + size - 1) // size) * n_splits):
+    for c in prange(n_blocks * n_splits):
         _argkmin_chunk(
             np.intp(c),
-            size,
+            n_blocks,
             n_splits,
             Q,
             Y,

@@ -98,3 +98,20 @@ Writes scores[i, j] = q_i · y_j - halves[panel, j] in float32, for the queries 
 (d, GROUP_QUERIES) and the points ``panels[panel]`` (d, LANES), d >= 1. Sets bit j of ``masks[i]``
 (uint64) where scores[i, j] >= limits[group, i], which NaN is not. Returns the union of the masks.
 """
+
+
+def _first_in_python(bits):
+    """What `first_lane` returns, for the mode without a compiler."""
+    return (int(bits) & -int(bits)).bit_length() - 1
+
+
+@intrinsic
+def _first_in_word(typing_context, bits):  # pragma: no cover  (it needs a compiler)
+    def emit(context, builder, signature, args):
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.intp(types.uint64), emit
+
+
+first_lane = _first_in_word if jit_enabled() else _first_in_python
+"""``first_lane(bits)``: the position of the lowest set bit of a uint64; there must be one."""

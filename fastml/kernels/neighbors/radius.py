@@ -9,10 +9,10 @@ import numpy as np
 
 from fastml._jit import kernel, parallel_kernel, prange
 from fastml.kernels.distances.metrics import chosen_rdist, chosen_rdist_to_rows, rdist_to_dist
-from fastml.kernels.neighbors.argkmin import finite_square, next_lane, score_limit
+from fastml.kernels.neighbors.argkmin import finite_square, score_limit
 from fastml.kernels.neighbors.balltree import ball_bound
 from fastml.kernels.neighbors.kdtree import box_rdist, leaf_rdists
-from fastml.kernels.neighbors.panel import GROUP_QUERIES, LANES, panel_scores
+from fastml.kernels.neighbors.panel import GROUP_QUERIES, LANES, first_lane, panel_scores
 from fastml.kernels.neighbors.space_tree import LEAF_POINTS, cut_leaf, right_child, search_scratch
 
 # ---------------------------------------------------------------------------- brute
@@ -25,9 +25,8 @@ def _mark_hits(bits, Q, q, Y, first, limit):
     Row ``first`` of Y is the panel's first point; ``limit`` is the squared radius.
     """
     kept = np.uint64(0)
-    lane = 0
     while bits != np.uint64(0):
-        lane = next_lane(bits, lane)
+        lane = first_lane(bits)
         bit = np.uint64(1) << np.uint64(lane)
         bits &= ~bit
         if finite_square(Q, q, Y, first + lane) <= limit:

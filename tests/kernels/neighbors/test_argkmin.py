@@ -108,7 +108,7 @@ def test_heaps_of_panels_equal_sorting(n, n_splits, dtype, n_threads):
     distances, indices = np.empty((8, n_splits, k)), np.empty((8, n_splits, k), np.intp)
     argkmin.clear_heaps(distances, indices)
     argkmin.argkmin_panels(
-        1,
+        2,
         n_splits,
         kernel_view(Q),
         kernel_view(Y),
@@ -150,6 +150,47 @@ def test_no_point_that_is_near_enough_misses_the_limit():
 
 
 @pytest.mark.small
+@pytest.mark.parametrize("k", [1, 3, 20])
+def test_scores_that_k_reach(k):
+    rng = np.random.default_rng(k)
+    for scores in (rng.normal(size=40), np.ones(25), rng.integers(0, 3, 30), -np.arange(20.0)):
+        scores = scores.astype(np.float32)
+        for n in (k, len(scores)):
+            found = argkmin.reached_by(k, scores, n)
+            assert (scores[:n] >= found).sum() >= k
+            kth = np.sort(scores[:n])[-k]
+            assert found <= kth
+    assert (scores >= argkmin.reached_by(k, scores, 20)).sum() <= k + k // 8
+    assert argkmin.list_length(k) > k
+
+
+@pytest.mark.small
+def test_no_point_nearer_than_k_others_misses_the_margin():
+    """With t the score of y, a point y' that is nearer scores at least t less the margin."""
+    Q, Y = rows(20, 3, np.float64), rows(60, 3, np.float64, 1)
+    Y[30:] = Y[:30] * (1 + 1e-7)
+    scaled = [(X * 0.25).astype(np.float32) for X in (Q, Y)]
+    halves = [(0.5 * SHRINK * ((X * 0.25) ** 2).sum(axis=1)).astype(np.float32) for X in (Q, Y)]
+    scores = scaled[0] @ scaled[1].T - halves[1]
+    for q in range(20):
+        margin = argkmin.score_margin(halves[0][q], halves[1].max(), 3, 0.25**2)
+        assert 0.0 < margin < 1e-4
+        square = ((Q[q] - Y) ** 2).sum(axis=1)
+        nearer = square[:, None] <= square
+        assert (scores[q][:, None] >= scores[q] - margin)[nearer].all()
+    assert argkmin.score_margin(np.float32(1), np.float32(1), 3, 1e-308) == np.inf
+
+
+def test_lists_that_are_full_are_measured(monkeypatch):
+    """An outlier makes the margin so wide that no score decides anything."""
+    monkeypatch.setattr(brute, "worth_panels", lambda *shape: True)
+    Y = rows(2000, 3, np.float64)
+    Y[7] = 1e6
+    found = brute.brute_kneighbors(Y[:30], Y, 4, EUCLIDEAN, None)
+    np.testing.assert_array_equal(found[1], nearest_rows(Y[:30], Y, 4, euclidean)[1])
+
+
+@pytest.mark.small
 @pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")  # with JIT off
 def test_squares_stay_finite(dtype):
     X = kernel_view(rows(4, 5, dtype))
@@ -158,14 +199,6 @@ def test_squares_stay_finite(dtype):
     assert argkmin.finite_square(X, 2, X, 2) == 0.0
     huge = kernel_view(np.array([[1e200], [-1e200]]))
     assert argkmin.finite_square(huge, 0, huge, 1) == FLOAT64_MAX
-
-
-@pytest.mark.small
-def test_next_lane_finds_every_bit():
-    for lane in (0, 1, 7, 8, 31, 63):
-        bits = np.uint64((1 << lane) | (1 << 63))
-        assert argkmin.next_lane(bits, 0) == lane
-        assert argkmin.next_lane(bits, lane) == lane
 
 
 def test_outlier_beyond_the_range_of_float32(monkeypatch):
@@ -209,6 +242,13 @@ def test_huge_and_tiny_values(monkeypatch):
         np.testing.assert_array_equal(
             brute.brute_kneighbors(Y * scale, Y * scale, 5, EUCLIDEAN, None)[1], expected
         )
+    for scale in (1e-155, 3e153):  # squares lose digits, or some of them overflow
+        scaled = Y * scale
+        found = brute.brute_kneighbors(scaled, scaled, 5, EUCLIDEAN, None)[1]
+        monkeypatch.setattr(brute, "worth_panels", lambda *shape: False)
+        direct = brute.brute_kneighbors(scaled, scaled, 5, EUCLIDEAN, None)[1]
+        monkeypatch.setattr(brute, "worth_panels", lambda *shape: True)
+        np.testing.assert_array_equal(found, direct)
     overflowing = Y * 1e200  # squares are infinite: still k different rows
     indices = brute.brute_kneighbors(overflowing, overflowing, 5, EUCLIDEAN, None)[1]
     assert all(len(set(row)) == 5 and min(row) >= 0 for row in indices)

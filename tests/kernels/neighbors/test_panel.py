@@ -5,12 +5,29 @@ import pytest
 
 from fastml._jit import kernel
 from fastml.kernels.neighbors import panel as simd
-from fastml.kernels.neighbors.panel import GROUP_QUERIES, LANES, panel_scores, scores_in_python
+from fastml.kernels.neighbors.panel import (
+    GROUP_QUERIES,
+    LANES,
+    first_lane,
+    panel_scores,
+    scores_in_python,
+)
 
 
 @kernel
 def score(panels, halves, panel, queries, limits, group, scores, masks):
     return panel_scores(panels, halves, panel, queries, limits, group, scores, masks)
+
+
+@kernel
+def lowest(bits):
+    return first_lane(bits)
+
+
+@pytest.mark.small
+def test_first_lane_finds_every_bit():
+    for lane in (0, 1, 7, 8, 31, 63):
+        assert lowest(np.uint64((1 << lane) | (1 << 63))) == lane
 
 
 @pytest.mark.small
