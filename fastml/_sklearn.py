@@ -11,6 +11,7 @@ import importlib
 from typing import Any
 
 HOMES = {
+    "AvailableIfDescriptor": "sklearn.utils._available_if._AvailableIfDescriptor",
     "BaseComposition": "sklearn.utils.metaestimators._BaseComposition",
     "BaseScorer": "sklearn.metrics._scorer._BaseScorer",
     "CallbackSupportMixin": "sklearn.callback._callback_support.CallbackSupportMixin",
