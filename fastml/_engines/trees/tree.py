@@ -350,6 +350,13 @@ class Tree:
 
     # ------------------------------------------------------------------ pickle
 
+    def __copy__(self):
+        """Another tree of the same arrays; nothing to check, unlike a tree that was stored."""
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        made._made = RecentArrays()
+        return made
+
     def __getstate__(self):
         state = {**self.__dict__}
         del state["_made"]

@@ -1,6 +1,7 @@
 """Stored trees: tables as counts to the bit, small, and checked when they come back."""
 
 import pickle
+from copy import copy
 
 import numpy as np
 import pytest
@@ -120,3 +121,15 @@ def test_changed_sets_of_categories_are_refused():
     again.tree_.bitsets[0] = 10**6
     with pytest.raises(ValueError, match="set of categories"):
         pickle.loads(pickle.dumps(again))
+
+
+def test_a_copy_shares_arrays_and_not_what_is_made_of_them():
+    X, y = mixed(200, 3)
+    tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y).tree_
+    depth = tree.max_depth
+    other = copy(tree)
+    assert other == tree
+    assert other.nodes is tree.nodes
+    other.nodes = tree.nodes[:1].copy()
+    other.nodes[0] = tree.nodes[tree.is_leaf][0]
+    assert (other.max_depth, tree.max_depth) == (0, depth)
