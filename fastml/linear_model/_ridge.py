@@ -7,6 +7,7 @@ from numbers import Integral, Real
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn import config_context
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from fastml._docs import documented
@@ -328,10 +329,12 @@ default='auto'
         raise ValueError(
             f"Number of samples in X and y does not correspond: {X.shape[0]} != {len(y)}"
         )
-    model = Ridge(
-        alpha, fit_intercept=return_intercept, max_iter=max_iter, tol=tol, solver=solver,
-        positive=positive,
-    ).fit(X, y, sample_weight)  # fmt: skip
+    seen = True if check_input and sample_weight is None else None  # None: as configured
+    with config_context(assume_finite=seen):
+        model = Ridge(
+            alpha, fit_intercept=return_intercept, max_iter=max_iter, tol=tol, solver=solver,
+            positive=positive,
+        ).fit(X, y, sample_weight)  # fmt: skip
     found = [model.coef_]
     if return_n_iter:
         found.append(model.n_iter_)
