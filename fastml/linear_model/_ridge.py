@@ -7,7 +7,6 @@ from numbers import Integral, Real
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn import config_context
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from fastml._docs import documented
@@ -320,21 +319,20 @@ default='auto'
             "When positive=True, only 'lbfgs' solver can be used. Please change solver "
             f"{solver} to 'lbfgs' or set positive=False."
         )
-    if check_input:
-        X = check_array(X, accept_sparse=("csr", "csc"), dtype=FLOATS)
-        y = check_array(y, dtype=X.dtype, ensure_2d=False)
+    if check_input and not ((isinstance(X, np.ndarray) and X.ndim == 2) or sp.issparse(X)):
+        X = check_array(X, accept_sparse=("csr", "csc"), dtype=FLOATS)  # others: by `Ridge.fit`
+    if check_input and not isinstance(y, np.ndarray):
+        y = check_array(y, dtype=None, ensure_2d=False, ensure_all_finite=False)
     if np.ndim(y) > 2:
         raise ValueError(f"Target y has the wrong shape {np.shape(y)}")
     if len(y) != X.shape[0]:
         raise ValueError(
             f"Number of samples in X and y does not correspond: {X.shape[0]} != {len(y)}"
         )
-    seen = True if check_input and sample_weight is None else None  # None: as configured
-    with config_context(assume_finite=seen):
-        model = Ridge(
-            alpha, fit_intercept=return_intercept, max_iter=max_iter, tol=tol, solver=solver,
-            positive=positive,
-        ).fit(X, y, sample_weight)  # fmt: skip
+    model = Ridge(
+        alpha, fit_intercept=return_intercept, max_iter=max_iter, tol=tol, solver=solver,
+        positive=positive,
+    ).fit(X, y, sample_weight)  # fmt: skip
     found = [model.coef_]
     if return_n_iter:
         found.append(model.n_iter_)
