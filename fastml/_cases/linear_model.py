@@ -201,8 +201,9 @@ SQUARED = (
     ),
     Case(
         "lasso-cv", "linear_model.LassoCV", "LassoCV, {n:,} × {d:,}",
-        rows, SMALL, Quality("error of folds", _error_of_choice, "less", 1e-4), peers=SKLEARN,
-        variants=({"alphas": 5},),
+        rows, SMALL, Quality("error of folds", _error_of_choice, "less", 1e-4),
+        TIGHT,  # at scikit-learn's default of 1e-4 its folds end early, and differ by 2e-4
+        peers=SKLEARN, variants=({"alphas": 5},),
     ),
     *(
         Case(

@@ -5,12 +5,15 @@ from __future__ import annotations
 from numbers import Integral, Real
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from fastml._docs import documented
 from fastml._engines.linear.design import CentredDesign
+from fastml._engines.linear.elastic_net import GRAM_FOR_PATHS
 from fastml._engines.linear.least_angle import least_angles
 from fastml._engines.linear.least_squares import least_squares
+from fastml._engines.linear.moments import Centred, careful_moments
 from fastml._sklearn import Hidden, Interval, StrOptions, fit_context
 from fastml._validation import FLOATS, validate_data
 from fastml.linear_model._base import LinearPredictor, settled
@@ -90,6 +93,12 @@ ANGLE_CONSTRAINTS = {
 STEPS = {"max_iter": [Interval(Integral, 0, None, closed="left")], "positive": ["boolean"]}
 
 
+def takes_gram(X, max_iter) -> bool:
+    """Whether all sums of products together cost less than one column's at every step."""
+    n, d = X.shape
+    return not sp.issparse(X) and 4 * d <= n and 16 <= d <= GRAM_FOR_PATHS and 8 * max_iter >= d
+
+
 class AnglePath(MultiOutputMixin, RegressorMixin, LinearPredictor):
     """A path for each target, and the attributes that it leaves."""
 
@@ -100,6 +109,9 @@ class AnglePath(MultiOutputMixin, RegressorMixin, LinearPredictor):
         known = use_gram and isinstance(self.precompute, np.ndarray)
         if known and np.allclose(design.means, 0.0):
             gram = np.asarray(self.precompute, dtype=np.float64)
+        elif takes_gram(X, max_iter):
+            moments = careful_moments(X, Y[:, :1], None, self.fit_intercept)
+            gram = Centred.of(moments, self.fit_intercept).gram
         options = {
             "max_iter": max_iter, "alpha_min": alpha_min, "lasso": lasso, "eps": self.eps,
             "positive": getattr(self, "positive", False), "gram": gram,

@@ -319,9 +319,10 @@ default='auto'
             "When positive=True, only 'lbfgs' solver can be used. Please change solver "
             f"{solver} to 'lbfgs' or set positive=False."
         )
-    if check_input:
-        X = check_array(X, accept_sparse=("csr", "csc"), dtype=FLOATS)
-        y = check_array(y, dtype=X.dtype, ensure_2d=False)
+    if check_input and not ((isinstance(X, np.ndarray) and X.ndim == 2) or sp.issparse(X)):
+        X = check_array(X, accept_sparse=("csr", "csc"), dtype=FLOATS)  # others: by `Ridge.fit`
+    if check_input and not isinstance(y, np.ndarray):
+        y = check_array(y, dtype=None, ensure_2d=False, ensure_all_finite=False)
     if np.ndim(y) > 2:
         raise ValueError(f"Target y has the wrong shape {np.shape(y)}")
     if len(y) != X.shape[0]:

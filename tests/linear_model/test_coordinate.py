@@ -234,3 +234,41 @@ def test_n_jobs_changes_no_bit():
     one, two = (LassoCV(n_jobs=n, alphas=20).fit(X, y) for n in (1, 2))
     np.testing.assert_array_equal(one.mse_path_, two.mse_path_)
     np.testing.assert_array_equal(one.coef_, two.coef_)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csc_array])
+@pytest.mark.parametrize("l1_ratio", [1.0, 0.7])
+@pytest.mark.parametrize("positive", [False, True])
+def test_newton_steps_between_passes(container, l1_ratio, positive, monkeypatch):
+    """From some weights in use on; the factor of one penalty serves the next ones."""
+    from fastml._engines.linear import working_sets
+
+    X, y, _ = data(60, 90, seed=1)
+    X -= X.mean(axis=0)
+    options = {"l1_ratio": l1_ratio, "alphas": np.geomspace(2.0, 0.02, 25), "positive": positive}
+    calls, solve = [], working_sets.ActiveFactor.solve
+
+    def counted(self, *args):
+        found = solve(self, *args)
+        calls.append(found is not None and len(self.columns) != len(args[1]))
+        return found
+
+    monkeypatch.setattr(working_sets.ActiveFactor, "solve", counted)
+    monkeypatch.setattr(working_sets, "NEWTON_WEIGHTS", 4)
+    _, found, gaps = enet_path(container(X), y, tol=1e-9, max_iter=10_000, **options)
+    assert sum(calls) >= 3  # some by a factor of other columns
+    _, expected, _ = sk.enet_path(X, y, tol=1e-13, max_iter=100_000, **options)
+    np.testing.assert_allclose(found, expected, atol=2e-6)
+    assert (gaps <= 1e-9 * (y @ y)).all()
+
+
+def test_newton_steps_of_a_singular_gram_matrix(monkeypatch):
+    from fastml._engines.linear import working_sets
+
+    monkeypatch.setattr(working_sets, "NEWTON_WEIGHTS", 2)
+    X, y, _ = data(30, 40)
+    X = np.hstack([X, X])  # every column twice
+    model = Lasso(alpha=0.05, **EXACT).fit(X, y)
+    theirs = sk.Lasso(alpha=0.05, **EXACT).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), theirs.predict(X), atol=1e-5)
+    assert model.dual_gap_ <= 1e-11 * np.sum(y**2)

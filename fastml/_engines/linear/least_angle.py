@@ -47,6 +47,7 @@ class ChosenColumns:
         self.slot: dict[int, int] = {}
         self.lines = np.empty((16, design.n_features))
         self.active: list[int] = []
+        self.places: list[int] = []  # of the active ones among the lines
         self.factor = np.zeros((0, 0))
 
     def line(self, j: int) -> NDArray:
@@ -77,11 +78,13 @@ class ChosenColumns:
         factor[:k, :k], factor[k, :k], factor[k, k] = self.factor, below, pivot
         self.factor = factor
         self.active.append(j)
+        self.places.append(self.slot[j])
         return pivot
 
     def drop(self, position: int) -> int:
         """Let the column at the position go."""
         gone = self.active.pop(position)
+        self.places.pop(position)
         kept = np.array([self.line(j)[self.active] for j in self.active])
         self.factor = np.linalg.cholesky(kept) if len(kept) else np.zeros((0, 0))
         return gone
@@ -94,7 +97,7 @@ class ChosenColumns:
     def fitted_pull(self, weights: NDArray) -> NDArray:
         """A'A w for weights of the chosen columns."""
         every = np.zeros(len(self.slot))
-        every[[self.slot[j] for j in self.active]] = weights
+        every[self.places] = weights
         return every @ self.lines[: len(every)]
 
 

@@ -18,8 +18,11 @@ from fastml._engines.smooth_linear.design import SmoothDesign
 CANCELS = 1e5
 """Sum of squares over that about the mean: beyond it, products are taken about the means."""
 
-MANY_VALUES, FEW_COLUMNS = 1 << 20, 2_000
-"""Values of X from which, and columns up to which, one pass with threads of our own is faster."""
+MANY_VALUES = 1 << 20
+"""Values of X from which passes with threads of our own are faster than those of BLAS."""
+
+FEW_VALUES, FEW_COLUMNS = 1 << 15, 2_000
+"""Values of X from which, and columns up to which, all sums are made in one such pass."""
 
 
 class Moments(NamedTuple):
@@ -97,7 +100,7 @@ def moments_of(X, Y: NDArray, weights=None, x_shift=None, y_shift=None) -> Momen
 
 def _pays(X) -> bool:
     """Whether dense X has so many rows, and so few columns, that threads of our own pay."""
-    return X.size > MANY_VALUES and 0 < X.shape[1] <= FEW_COLUMNS and X.shape[0] >= 4 * X.shape[1]
+    return X.size > FEW_VALUES and 0 < X.shape[1] <= FEW_COLUMNS and X.shape[0] >= 4 * X.shape[1]
 
 
 def _of_one_target(X, Y, weights, shifts) -> Moments:

@@ -9,11 +9,14 @@ starts from are those of the residual itself, so that rounding of the Gram matri
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastml._engines.linear.design import CentredDesign
+from fastml._threads import single_threaded_blas
 from fastml.kernels.linear.gram_descent import Net, descend, objective_and_gap
 from fastml.kernels.linear.group_descent import group_descend, group_gap
 
@@ -22,6 +25,15 @@ FIRST_SET = 200
 
 NEARLY = 0.9
 """Share of l1 that a column must pull with to enter a working set."""
+
+NEWTON_WEIGHTS, PASSES_IN_TURN = 150, 1
+"""Weights in use from which Newton steps pay, and passes of descent between them."""
+
+CHANGED = 0.1
+"""Share of the columns in use that may change before they are factorised anew."""
+
+SMALLEST_PIVOT = 1e-6
+"""Of Cholesky's factor, over the largest: below it a Newton step is not tried."""
 
 INNER = 0.3
 """Share of the tolerance to which a working set is solved."""
@@ -87,6 +99,137 @@ def _grown(array, shape, *filled):
     return larger
 
 
+class Restricted(NamedTuple):
+    """The problem on the columns ``order`` of those kept, with their Gram matrix and A'b."""
+
+    gram: NDArray
+    cross: NDArray
+    square: float
+    order: NDArray
+    net: Net
+
+    def solve(self, w, pull, tol, most, at_least, factor: ActiveFactor) -> int:
+        """Passes until the gap is ``tol`` · \\|b\\|²; changes ``w`` and ``pull``.
+
+        Where many weights are in use, a few passes of coordinate descent find which and of which
+        signs, and a Newton step solves for these; in turns.
+        """
+        gram, cross, square, order, net = self
+        passes, fewest, steps = 0, at_least, 0
+        while passes < most:
+            turn = most - passes
+            if np.count_nonzero(w) >= NEWTON_WEIGHTS:
+                turn = min(turn, PASSES_IN_TURN)
+            gap, more = descend(gram, cross, square, pull, w, order, net, tol, turn, fewest)
+            passes, fewest = passes + more, 0
+            if more < turn or turn > PASSES_IN_TURN or (steps and gap <= tol * square):
+                break
+            steps += 1
+            if not self.newton_step(w, pull, factor):
+                turn = most - passes
+                passes += descend(gram, cross, square, pull, w, order, net, tol, turn, 0)[1]
+                break
+        return passes
+
+    def newton_step(self, w, pull, factor: ActiveFactor) -> bool:
+        """Whether a step for the weights in use, their signs kept, changed ``w`` and ``pull``.
+
+        It minimises the objective where it is quadratic. Weights that would change their signs
+        become 0, if that is an improvement; else the step ends where the first one does.
+        """
+        gram, cross, square, order, net = self
+        active = np.flatnonzero(w)
+        if len(active) < NEWTON_WEIGHTS:
+            return False
+        old = w[active]
+        signs = np.sign(old)
+        new = factor.solve(gram, active, net.l2, cross[active] - net.l1 * signs)
+        if new is None:
+            return False
+        before, _ = objective_and_gap(cross, square, pull, w, order, net)
+        turned = new * signs < 0.0
+        tries = [np.where(turned, 0.0, new)]
+        if turned.any():
+            share = old[turned] / (old[turned] - new[turned])
+            last = share.min()
+            part = old + last * (new - old)
+            part[np.flatnonzero(turned)[share == last]] = 0.0
+            tries.append(np.where(part * signs < 0.0, 0.0, part))
+        m = len(w)
+        for values in tries:
+            step, tried = np.zeros(m), w.copy()
+            step[active], tried[active] = values - old, values
+            tried_pull = pull - gram[:m, :m] @ step
+            if objective_and_gap(cross, square, tried_pull, tried, order, net)[0] < before:
+                w[:], pull[:] = tried, tried_pull
+                return True
+        return False
+
+
+class ActiveFactor:
+    """Cholesky's factor for a set of columns; solves for sets that differ from it by a few."""
+
+    def __init__(self):
+        self.columns = np.empty(0, dtype=np.intp)
+        self.l2, self.factor = -1.0, None
+
+    def solve(self, gram, active, l2, right):
+        """(gram + l2)⁻¹ right on the columns ``active``, ascending; None if nearly singular."""
+        with single_threaded_blas():
+            joined = np.setdiff1d(active, self.columns, assume_unique=True)
+            gone = np.flatnonzero(np.isin(self.columns, active, assume_unique=True, invert=True))
+            changes = len(joined) + len(gone)
+            if self.factor is None or l2 != self.l2 or changes > CHANGED * len(active):
+                if not self._renew(gram, active, l2):
+                    return None
+                joined, gone = joined[:0], gone[:0]
+            return self._bordered(gram, active, right, joined, gone)
+
+    def _renew(self, gram, active, l2) -> bool:
+        from scipy.linalg.lapack import dpotrf
+
+        matrix = gram[np.ix_(active, active)]
+        matrix.flat[:: len(active) + 1] += l2
+        factor, failure = dpotrf(matrix.T, lower=1, overwrite_a=1, clean=0)
+        pivots = np.diag(factor)
+        if failure or not pivots.min() > SMALLEST_PIVOT * pivots.max():
+            self.factor = None
+            return False
+        self.columns, self.l2, self.factor = active, l2, factor
+        return True
+
+    def _bordered(self, gram, active, right, joined, gone):
+        """By the factor with rows for columns that joined, and multipliers of those gone."""
+        from scipy.linalg.lapack import dtrtrs
+
+        n, n_joined, n_gone = len(self.columns), len(joined), len(gone)
+        size = int(gram.shape[0])
+        whole = np.zeros(size)
+        whole[active] = right
+        sides = np.zeros((n, n_joined + n_gone + 1), order="F")
+        sides[:, :n_joined] = gram[np.ix_(joined, self.columns)].T
+        sides[gone, np.arange(n_joined, n_joined + n_gone)] = 1.0
+        sides[:, -1] = whole[self.columns]
+        half = dtrtrs(self.factor, sides, lower=1)[0]
+        border, own = half[:, :-1], half[:, -1]
+        if border.shape[1]:
+            corner = np.zeros((border.shape[1],) * 2)
+            corner[:n_joined, :n_joined] = gram[np.ix_(joined, joined)]
+            corner.flat[: n_joined * len(corner) : len(corner) + 1] += self.l2
+            try:
+                extra = np.linalg.solve(
+                    corner - border.T @ border,
+                    np.append(whole[joined], np.zeros(n_gone)) - border.T @ own,
+                )
+            except np.linalg.LinAlgError:
+                return None
+            own = own - border @ extra
+            whole[joined] = extra[:n_joined]
+        whole[self.columns] = dtrtrs(self.factor, own, lower=1, trans=1)[0]
+        found = whole[active]
+        return found if np.isfinite(found).all() else None
+
+
 class WorkingSets:
     """State of a path: weights, residual and pulls of every column.
 
@@ -98,6 +241,7 @@ class WorkingSets:
         self.square = float((b * b).sum())
         self.cross = design.transposed(b)
         self.cache = ColumnCache(design)
+        self.factor = ActiveFactor()
         self.w = np.zeros(self.cross.shape)
         self.pull = self.cross
         if start is not None and start.any():
@@ -166,9 +310,8 @@ class WorkingSets:
         old = w.copy()
         if w.ndim == 1:
             net = Net(l1, l2, self.positive)
-            _, passes = descend(
-                cache.gram, cross, self.square, pull, w, order, net, tol, most, at_least
-            )
+            problem = Restricted(cache.gram, cross, self.square, order, net)
+            passes = problem.solve(w, pull, tol, most, at_least, self.factor)
         else:
             _, passes = group_descend(
                 cache.gram, cross, self.square, pull, w, order, l1, l2, tol, most

@@ -17,6 +17,9 @@ MOST_CHUNKS, MOST_GRAMS = 64, 16
 LEAST_CHUNKS = 8
 """Of sparse rows; with fewer, sums over rows are made by columns."""
 
+PRODUCTS_AT_ONCE = 16
+"""Products that the kernel of Gram matrices makes in the time of one operation elsewhere."""
+
 NOTHING = np.empty(0)
 
 
@@ -106,7 +109,7 @@ class SmoothDesign:
             self.rows_per_chunk, -(-self.n_rows // max(1, min(MOST_GRAMS, self.n_rows // (2 * m))))
         )
         sums = np.empty((-(-self.n_rows // rows), width, width))
-        n_threads = self._threads(float(self.n_rows) * m**2)
+        n_threads = self._threads(self.n_rows * m**2 / PRODUCTS_AT_ONCE)
         weights = NOTHING if weights is None else weights
         grams(
             self.n_rows, rows, self.rows, weights, extra, self.n_features, sums,
