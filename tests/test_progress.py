@@ -84,6 +84,7 @@ FITS = {
         ),
         None,
     ),
+    "folds of angles": (linear_model.LassoLarsCV(cv=3), "cv"),
     "generalised": (linear_model.TweedieRegressor(power=0), None),
     "evidence": (linear_model.BayesianRidge(), "max_iter"),
     "relevance": (linear_model.ARDRegression(), "max_iter"),
