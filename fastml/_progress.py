@@ -92,6 +92,14 @@ def told(name: str, blocks: Iterable[Block]) -> Iterator[Block]:
         step.end()
 
 
+def ended(name: str, results: Iterable[Block]) -> Iterator[Block]:
+    """Results that are made side by side, each a step of `current_steps` once it is there."""
+    steps = current_steps()
+    for result in results:
+        steps.begin(name).end()
+        yield result
+
+
 @contextmanager
 def telling(steps: NoSteps | TaskSteps) -> Iterator[None]:
     """Have `current_steps` return these inside the ``with`` block."""

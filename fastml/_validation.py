@@ -193,8 +193,13 @@ def relative_weights(
     """
     from fastml._sklearn import check_sample_weight as check
 
-    weights = check(sample_weight, X, dtype=dtype, ensure_non_negative=True)
-    exponent = int(np.frexp(weights.max(initial=0.0))[1]) - 1
+    return scaled_weights(check(sample_weight, X, dtype=dtype, ensure_non_negative=True))
+
+
+def scaled_weights(weights: NDArray) -> tuple[NDArray, float]:
+    """(weights, unit) as of `relative_weights`, of checked weights."""
+    largest = max(weights.max(initial=0.0), -weights.min(initial=0.0))
+    exponent = int(np.frexp(largest)[1]) - 1
     if abs(exponent) <= MOST_DOUBLINGS:
         return weights, 1.0
     return np.ldexp(weights, -exponent), float(np.ldexp(1.0, exponent))

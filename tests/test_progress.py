@@ -75,6 +75,19 @@ FITS = {
     "epochs": (linear_model.SGDClassifier(random_state=0), None),
     "epochs of numbers": (linear_model.SGDRegressor(random_state=0), None),
     "epochs of one class": (linear_model.SGDOneClassSVM(random_state=0), None),
+    "blending": (
+        ensemble.BlendingRegressor(
+            [("a", linear_model.Ridge()), ("b", linear_model.BayesianRidge())],
+            linear_model.Ridge(),
+            refit=True,
+            random_state=0,
+        ),
+        None,
+    ),
+    "folds of angles": (linear_model.LassoLarsCV(cv=3), "cv"),
+    "generalised": (linear_model.TweedieRegressor(power=0), None),
+    "evidence": (linear_model.BayesianRidge(), "max_iter"),
+    "relevance": (linear_model.ARDRegression(), "max_iter"),
     "factors": (decomposition.FactorAnalysis(2), "max_iter"),
 }
 every_fit = pytest.mark.parametrize("name", FITS)
@@ -115,7 +128,7 @@ def test_tasks_begin_and_end(name):
     model.set_callbacks(listener).fit(X, target(model))
     events = listener.events
     most = None if parameter is None else getattr(model, parameter)
-    most = {"batches": 12, "bisections": 4}.get(name, most)
+    most = {"batches": 12, "bisections": 4, "blending": 5}.get(name, most)
     if "trees" in name or name in ("forest", "embedding"):
         most = None  # how many blocks there are depends on the machine
     assert events[:2] == ["setup", ("begin", True, most)]
@@ -178,6 +191,9 @@ def test_models_of_the_steps_predict(name):
         ("perceptron of kernels", lambda m: m.n_iter_),
         ("epochs", lambda m: m.n_iter_),
         ("factors", lambda m: m.n_iter_),
+        ("evidence", lambda m: m.n_iter_),
+        ("relevance", lambda m: m.n_iter_),
+        ("generalised", lambda m: m.n_iter_ + 1),
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*did not converge in max_iter")

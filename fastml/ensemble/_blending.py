@@ -22,6 +22,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from fastml._docs import documented
+from fastml._progress import CallbackSupport, ended, fit_steps, telling
 from fastml._sklearn import (
     BaseComposition,
     HasMethods,
@@ -83,6 +84,7 @@ stack_method_ : list of str
 
 
 class BaseBlending(
+    CallbackSupport,
     TransformerMixin,
     MetaEstimatorMixin,
     RoutingNotSupportedMixin,
@@ -186,12 +188,16 @@ class BaseBlending(
         out = held_out_rows(y, self.holdout, generator, is_classifier(self))
         first = np.setdiff1d(np.arange(len(y)), out)
         asked = [_method_of(name, m, self.stack_method) for name, m in zip(names, members)]
-        trained = self._train(members, X, y, sample_weight, first)
-        said = self._ask(trained, asked, safe_indexing(X, out))
-        weights = None if sample_weight is None else sample_weight[out]
-        final = _trained(last, said, y[out], weights)
-        if self.refit:
-            trained = self._train(members, X, y, sample_weight, None)
+        n_steps = len(members) * (2 if self.refit else 1) + 1
+        with fit_steps(self, n_steps, X, y) as steps, telling(steps):
+            trained = self._train(members, X, y, sample_weight, first)
+            said = self._ask(trained, asked, safe_indexing(X, out))
+            weights = None if sample_weight is None else sample_weight[out]
+            step = steps.begin("last model")
+            final = _trained(last, said, y[out], weights)
+            step.end()
+            if self.refit:
+                trained = self._train(members, X, y, sample_weight, None)
         self.estimators_, self.final_estimator_ = trained, final
         self.named_estimators_ = Bunch(**dict(zip(names, trained)))
         self.stack_method_, self.holdout_ = asked, out
@@ -235,9 +241,9 @@ class BaseBlending(
         tasks = [(member, X, y, weights) for member in members]
         n_threads = effective_n_threads(self.n_jobs)
         if n_threads <= len(tasks):
-            return list(on_threads(_trained, tasks, self.n_jobs))
+            return list(ended("member", on_threads(_trained, tasks, self.n_jobs)))
         with single_threaded_blas(), thread_limit(n_threads):
-            return [_trained(*task) for task in tasks]
+            return list(ended("member", (_trained(*task) for task in tasks)))
 
     def _validate_y(self, y):
         return y

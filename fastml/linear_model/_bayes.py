@@ -10,6 +10,7 @@ from scipy import linalg
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from fastml._docs import COMMON, documented
+from fastml._progress import CallbackSupport, fit_steps
 from fastml._sklearn import Interval, fit_context
 from fastml._validation import FLOATS, check_sample_weight, validate_data
 from fastml.linear_model._predictor import linear_predictor
@@ -56,7 +57,7 @@ ENTRIES = {
 TINY = np.finfo(np.float64).eps
 
 
-class EvidenceBase(RegressorMixin, BaseEstimator):
+class EvidenceBase(CallbackSupport, RegressorMixin, BaseEstimator):
     """Centring, predictions and their standard deviations."""
 
     def _centre(self, X, y, weights):
@@ -225,6 +226,7 @@ class BayesianRidge(EvidenceBase):
             variance = np.average(
                 (y - np.average(y, weights=sample_weight)) ** 2, weights=sample_weight
             )
+        given = X, y
         X, y, y_offset = self._centre(X, y, sample_weight)
         vectors, eigenvalues = _spectrum(X)
         rank = min(n, d)
@@ -242,18 +244,21 @@ class BayesianRidge(EvidenceBase):
         scores: list = []
         before = None
         own = eigenvalues[:rank]
-        for n_iter in range(1, self.max_iter + 1):
-            w, error = weights_and_error(alpha, lambda_)
-            if self.compute_score:
-                scores.append(self._evidence(total, eigenvalues, alpha, lambda_, w, error))
-            gamma = np.sum(alpha * own / (lambda_ + alpha * own))
-            lambda_ = (gamma + 2 * self.lambda_1) / (np.sum(w**2) + 2 * self.lambda_2)
-            alpha = (total - gamma + 2 * self.alpha_1) / (error + 2 * self.alpha_2)
-            if before is not None and np.sum(np.abs(before - w)) < self.tol:
-                if self.verbose:
+        with fit_steps(self, self.max_iter, *given) as steps:
+            for n_iter in range(1, self.max_iter + 1):
+                step = steps.begin()
+                w, error = weights_and_error(alpha, lambda_)
+                if self.compute_score:
+                    scores.append(self._evidence(total, eigenvalues, alpha, lambda_, w, error))
+                gamma = np.sum(alpha * own / (lambda_ + alpha * own))
+                lambda_ = (gamma + 2 * self.lambda_1) / (np.sum(w**2) + 2 * self.lambda_2)
+                alpha = (total - gamma + 2 * self.alpha_1) / (error + 2 * self.alpha_2)
+                converged = before is not None and np.sum(np.abs(before - w)) < self.tol
+                if converged and self.verbose:
                     print("Convergence after ", str(n_iter - 1), " iterations")  # noqa: T201
-                break
-            before = w
+                if step.end() or converged:
+                    break
+                before = w
         self.n_iter_ = n_iter
         self.alpha_, self.lambda_ = alpha, lambda_
         self.coef_, error = weights_and_error(alpha, lambda_)
@@ -390,6 +395,7 @@ class ARDRegression(EvidenceBase):
         )
         dtype = X.dtype
         n, d = X.shape
+        given = X, y
         X, y, y_offset = self._centre(X, y, None)
         products = X.T @ y
         gram = X.T @ X if n >= d else None
@@ -407,25 +413,26 @@ class ARDRegression(EvidenceBase):
             inverse.flat[:: len(inverse) + 1] += lambda_[keep]
             return linalg.pinvh(inverse)
 
-        for n_iter in range(1, self.max_iter + 1):
-            sigma = covariance()
-            w[keep] = alpha * (sigma @ products[keep])
-            rest = y - X @ w
-            error = np.sum(rest**2)
-            gamma = 1.0 - lambda_[keep] * np.diag(sigma)
-            lambda_[keep] = (gamma + 2.0 * self.lambda_1) / (w[keep] ** 2 + 2.0 * self.lambda_2)
-            alpha = (n - gamma.sum() + 2.0 * self.alpha_1) / (error + 2.0 * self.alpha_2)
-            keep = lambda_ < self.threshold_lambda
-            w[~keep] = 0
-            if self.compute_score:
-                self.scores_.append(self._objective(n, alpha, lambda_, w, error, sigma))
-            if before is not None and np.sum(np.abs(before - w)) < self.tol:
-                if self.verbose:
+        with fit_steps(self, self.max_iter, *given) as steps:
+            for n_iter in range(1, self.max_iter + 1):
+                step = steps.begin()
+                sigma = covariance()
+                w[keep] = alpha * (sigma @ products[keep])
+                rest = y - X @ w
+                error = np.sum(rest**2)
+                gamma = 1.0 - lambda_[keep] * np.diag(sigma)
+                lambda_[keep] = (gamma + 2.0 * self.lambda_1) / (w[keep] ** 2 + 2.0 * self.lambda_2)
+                alpha = (n - gamma.sum() + 2.0 * self.alpha_1) / (error + 2.0 * self.alpha_2)
+                keep = lambda_ < self.threshold_lambda
+                w[~keep] = 0
+                if self.compute_score:
+                    self.scores_.append(self._objective(n, alpha, lambda_, w, error, sigma))
+                converged = before is not None and np.sum(np.abs(before - w)) < self.tol
+                if converged and self.verbose:
                     print(f"Converged after {n_iter - 1} iterations")  # noqa: T201
-                break
-            before = w.copy()
-            if not keep.any():
-                break
+                before = w.copy()
+                if step.end() or converged or not keep.any():
+                    break
         self.n_iter_ = n_iter
         sigma = np.empty((0, 0))
         if keep.any():

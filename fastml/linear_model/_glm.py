@@ -14,6 +14,7 @@ from fastml._engines.smooth_linear.design import SmoothDesign
 from fastml._engines.smooth_linear.objective import SmoothObjective
 from fastml._engines.smooth_linear.offset import OffsetObjective
 from fastml._engines.smooth_linear.solvers import minimise, newton
+from fastml._progress import CallbackSupport, fit_steps
 from fastml._sklearn import Interval, StrOptions, fit_context
 from fastml._validation import (
     FLOATS,
@@ -74,7 +75,7 @@ def check_offset(offset, n: int):
     return offset
 
 
-class GeneralizedLinearBase(Summarised, RegressorMixin, BaseEstimator):
+class GeneralizedLinearBase(CallbackSupport, Summarised, RegressorMixin, BaseEstimator):
     """What the three share; a subclass says its power, link and scikit-learn's name of the loss."""
 
     _parameter_constraints: dict = {
@@ -191,7 +192,13 @@ class GeneralizedLinearBase(Summarised, RegressorMixin, BaseEstimator):
         elif self.fit_intercept:
             start[-1] = self._level(y, sample_weight, shift)
         try:
-            found = minimise(objective, start, self.tol, self.max_iter, report=self._report)
+            with fit_steps(self, None, X, y) as steps:
+
+                def report(step: int, value: float, gradient: float, w) -> bool:
+                    self._report(step, value, gradient, w)
+                    return steps.begin().end(lambda: self._weights_of(w, X))
+
+                found = minimise(objective, start, self.tol, self.max_iter, report=report)
         except np.linalg.LinAlgError:
             validate_data(self, X, dtype=FLOATS, reset=False)
             raise
@@ -199,11 +206,18 @@ class GeneralizedLinearBase(Summarised, RegressorMixin, BaseEstimator):
             validate_data(self, X, dtype=FLOATS, reset=False)
         warn_unless_converged(self, found, self.tol)
         self.n_iter_ = found.n_iter
-        w = found.w.astype(X.dtype, copy=False)
-        self.coef_ = w[: X.shape[1]].copy()
-        self.intercept_ = w[-1] if self.fit_intercept else 0.0
+        for name, value in self._weights_of(found.w, X).items():
+            setattr(self, name, value)
         self._keep(X, y, sample_weight=sample_weight, offset=shift)
         return self
+
+    def _weights_of(self, w, X) -> dict:
+        """The free numbers as attributes."""
+        w = w.astype(X.dtype, copy=False)
+        return {
+            "coef_": w[: X.shape[1]].copy(),
+            "intercept_": w[-1] if self.fit_intercept else 0.0,
+        }
 
     def _level(self, y, weights, offset) -> float:
         """The intercept to begin with: the best without weights, up to the offsets' spread."""

@@ -11,6 +11,7 @@ from fastml._docs import documented
 from fastml._engines.linear.design import CentredDesign
 from fastml._engines.linear.least_angle import KnownGram, least_angles
 from fastml._engines.linear.moments import Centred
+from fastml._progress import CallbackSupport, fit_steps, telling, told
 from fastml._sklearn import Interval, fit_context, raise_for_params
 from fastml._validation import FLOATS, validate_data
 from fastml.linear_model._base import settled
@@ -52,7 +53,7 @@ CV_CONSTRAINTS = {
 }  # fmt: skip
 
 
-class _AngleCV(ChosenByFolds, Lars):
+class _AngleCV(CallbackSupport, ChosenByFolds, Lars):
     """Paths of folds, errors between their corners, and the fit on all rows."""
 
     _lasso = False
@@ -75,7 +76,8 @@ class _AngleCV(ChosenByFolds, Lars):
             )
         folds = self._folds(X, y, params)
         rows = FoldMoments(X, Y, None, self.fit_intercept, False, folds)
-        paths = [self._corners(rows, fold) for fold in range(len(folds))]
+        with fit_steps(self, len(folds), X, y) as steps, telling(steps):
+            paths = [self._corners(rows, fold) for fold in told("fold", range(len(folds)))]
         alphas = np.unique(np.concatenate([corners for corners, _ in paths]))
         alphas = alphas[:: max(1, len(alphas) // self.max_n_alphas)]
         errors = np.stack([_between(alphas, *path) for path in paths], axis=1)

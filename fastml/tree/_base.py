@@ -31,7 +31,7 @@ from fastml._sklearn import (
     fit_context,
 )
 from fastml._threads import effective_n_threads
-from fastml._validation import check_sample_weight, validate_data
+from fastml._validation import check_sample_weight, scaled_weights, validate_data
 from fastml.kernels.tree.exact_split import GrowthRules
 from fastml.kernels.tree.nodes import ABSOLUTE_ERROR, ERROR
 
@@ -89,10 +89,12 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator, metaclass=ABCMeta):
             classes, n_classes, class_weights = self._encode(y)
         else:
             values = np.ascontiguousarray(y.T, dtype=np.float64)
-        weights = self._weights(sample_weight, class_weights, X)
+        weights, unit = self._weights(sample_weight, class_weights, X), 1.0
+        if weights is not None:
+            weights, unit = scaled_weights(weights)
         rules = self._growth_rules(X, weights)
         if by_loss:
-            self.tree_ = self._grown_by_loss(X, values, weights, rules)
+            self.tree_ = self._grown_by_loss(X, values, weights, rules).in_unit(unit)
             register_with_scikit_learn(type(self))
             return self
         column_rules = self._column_rules(X, n_classes)
@@ -110,7 +112,7 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator, metaclass=ABCMeta):
         )
         if self.ccp_alpha > 0.0:
             tree = pruned(tree, self.ccp_alpha)
-        self.tree_ = tree
+        self.tree_ = tree.in_unit(unit)
         if classify and self.n_outputs_ == 1:
             self.n_classes_ = self.n_classes_[0]
             self.classes_ = self.classes_[0]

@@ -270,6 +270,17 @@ def first_split(stored, categorical):
     raise AssertionError("no such split")
 
 
+@pytest.mark.parametrize("wrong", [[], [1], [0, 0], [[0, 1]], None, [0, 1, 2]])
+def test_json_with_classes_that_cannot_be_is_refused(wrong):
+    X, y = problem(d=3)
+    model = HistGradientBoostingClassifier(**FEW).fit(X, y > y.mean())
+    stored = json.loads(model.to_json())
+    assert HistGradientBoostingClassifier.from_json(json.dumps(stored)).classes_.tolist() == [0, 1]
+    stored["classes"] = wrong
+    with pytest.raises(ValueError, match=r"classes|text"):
+        HistGradientBoostingClassifier.from_json(json.dumps(stored))
+
+
 @pytest.mark.parametrize(
     ("name", "wrong"),
     [
@@ -278,6 +289,8 @@ def first_split(stored, categorical):
         ("left", 0),
         ("left", 2),
         ("left", 1 << 40),
+        ("left", 1.5),
+        ("count", 3.5),
         ("feature", 100_000),
         ("feature", 3),
         ("feature", -1),

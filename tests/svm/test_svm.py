@@ -307,6 +307,25 @@ def test_sigmoid_kernel_ends_in_a_stationary_point_like_libsvms(seed):
     assert dual(beta) <= dual(signed(expected)) * (1 - 1e-3)  # both are negative
 
 
+def test_sigmoid_machines_are_as_often_better_as_worse_than_libsvms():
+    """Over many problems neither solver finds the better stationary points."""
+    gaps = []
+    for seed in range(40):
+        X, y = make_classification(60, 6, flip_y=0.1, random_state=seed)
+        duals = []
+        for kind in (SVC, reference.SVC):
+            machine = kind(kernel="sigmoid").fit(X, y)
+            rows, beta = X[machine.support_], machine.dual_coef_.ravel()
+            K = np.tanh(machine._gamma * rows @ rows.T)
+            duals.append(0.5 * beta @ K @ beta - np.abs(beta).sum())
+        gaps.append((duals[0] - duals[1]) / abs(duals[1]))
+    gaps = np.array(gaps)
+    better, worse = np.sum(gaps < -1e-3), np.sum(gaps > 1e-3)
+    assert better + worse > 3  # they do differ
+    assert worse <= better + 3
+    assert gaps.mean() < 2e-3
+
+
 def test_margins_of_a_class_against_the_rest():
     machine = LinearSVC(dual=False).fit(IRIS, SPECIES)
     values = machine.decision_function(IRIS)

@@ -14,7 +14,7 @@ from fastml.kernels.tree.prune import kept_nodes, weakest_links
 
 def pruning_path(tree: Tree, most: float = np.inf) -> tuple[NDArray, NDArray, NDArray]:
     """Alphas and impurities of the nested trees, and the alpha at which each node collapses."""
-    weights = tree.weighted_n_node_samples
+    weights = tree._relative_weights
     risks = tree.impurity * weights / weights[0]
     n = tree.node_count
     alphas, impurities = np.empty(n + 1), np.empty(n + 1)

@@ -9,7 +9,7 @@ from fastml._engines.trees.packed import NO_BITSETS, Forest, pack
 from fastml._engines.trees.recent import RecentArrays
 from fastml._engines.trees.stored import Counts, as_counts, check_trees, row_weights
 from fastml._threads import effective_n_threads
-from fastml._validation import kernel_view
+from fastml._validation import kernel_view, scaled_weights
 from fastml.kernels.tree import nodes as tree_nodes
 from fastml.kernels.tree.dependence import add_dependence
 from fastml.kernels.tree.nodes import CATEGORIES, FEATURE, LEAF, MISSING_LEFT
@@ -242,6 +242,18 @@ class Tree:
         return self._sums()[1]
 
     @property
+    def _relative_weights(self) -> NDArray:
+        """Weights of all nodes, where only their ratios count."""
+        return kernel_view(scaled_weights(self.weighted_n_node_samples)[0])
+
+    def in_unit(self, unit: float) -> Tree:
+        """The same tree, grown with weights that had been divided by a power of two."""
+        if unit != 1.0 and self.leaf_weights is not None:
+            self.leaf_weights = self.leaf_weights * unit
+            self._made = RecentArrays()
+        return self
+
+    @property
     def _flat_values(self) -> NDArray:
         def make():
             values = np.empty((self.node_count, self.n_columns))
@@ -249,7 +261,7 @@ class Tree:
                 kernel_view(self.nodes),
                 kernel_view(self.table),
                 self.scalar,
-                kernel_view(self.weighted_n_node_samples),
+                self._relative_weights,
                 values,
             )
             if self.inner_values is not None:
@@ -276,7 +288,7 @@ class Tree:
                 tree_nodes.class_impurities(values, self.n_outputs, self.criterion, out)
             else:
                 leaf = np.zeros(0) if self.leaf_impurity is None else self.leaf_impurity
-                weights = kernel_view(self.weighted_n_node_samples)
+                weights = self._relative_weights
                 tree_nodes.mean_impurities(
                     kernel_view(self.nodes), kernel_view(leaf), values, weights, self.criterion, out
                 )
@@ -288,9 +300,9 @@ class Tree:
         """Share of the impurity that each column's splits take away."""
         out = np.zeros(self.n_features)
         if self.node_count > 1:
-            weights = self.weighted_n_node_samples
+            weights = self._relative_weights
             tree_nodes.importances(
-                kernel_view(self.nodes), kernel_view(weights), kernel_view(self.impurity), out
+                kernel_view(self.nodes), weights, kernel_view(self.impurity), out
             )
             out /= weights[0]
             if normalize and (total := out.sum()) > 0.0:

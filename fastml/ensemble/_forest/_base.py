@@ -24,7 +24,7 @@ from fastml._engines.trees.rules import (
 from fastml._progress import CallbackSupport, fit_steps
 from fastml._sklearn import Interval, RealNotInt, StrOptions, fit_context
 from fastml._threads import effective_n_threads
-from fastml._validation import check_sample_weight, validate_data
+from fastml._validation import check_sample_weight, scaled_weights, validate_data
 from fastml.ensemble._draws import (
     chances,
     check_distinct,
@@ -150,8 +150,10 @@ class BaseForest(CallbackSupport, MembersMixin, MultiOutputMixin, BaseEstimator)
             weights = class_weights if weights is None else weights * class_weights
             if not (weights > 0.0).any():
                 raise ValueError("class_weight and sample_weight leave no row a positive weight")
-        self._sample_weight = weights
         self._check_bootstrap(weights)
+        self._sample_weight, self._weight_unit = weights, 1.0
+        if weights is not None:
+            self._sample_weight, self._weight_unit = scaled_weights(weights)
         n_classes = np.ones(self.n_outputs_, np.intp)
         if is_classifier(self):
             n_classes = np.array(self.n_classes_)
@@ -310,7 +312,7 @@ class BaseForest(CallbackSupport, MembersMixin, MultiOutputMixin, BaseEstimator)
             for t, (*parts, rows) in enumerate(grown):
                 if self.ccp_alpha > 0.0:
                     parts = pruned_parts(self._trees_of([parts]).tree(0), self.ccp_alpha)
-                new.append(parts)
+                new.append(self._in_unit(parts))
                 if n_kept:
                     mine = weights[t % len(weights)]
                     kept.append(kept_targets(rows, parts[1], y[:, 0], mine, n_kept, block[t]))
@@ -328,6 +330,14 @@ class BaseForest(CallbackSupport, MembersMixin, MultiOutputMixin, BaseEstimator)
             if self.verbose:
                 seconds = perf_counter() - started
                 print(f"tree {total - len(seeds) + done} of {total}, {seconds:.1f} s")  # noqa: T201
+
+    def _in_unit(self, parts):
+        """Parts of a tree in which the weights of leaves are those that the user gave."""
+        unit = getattr(self, "_weight_unit", 1.0)
+        if self.bootstrap or unit == 1.0:
+            return parts
+        nodes, samples, weights, *others = parts
+        return nodes, samples, weights * unit, *others
 
     def _grow_block(self, grower, seeds, own, weights, signs, n_threads):
         """Trees of a block; where each has its own columns, on Python threads."""

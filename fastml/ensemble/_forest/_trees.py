@@ -16,7 +16,12 @@ from fastml.kernels.tree.nodes import LEAF, NODE, SQUARED_ERROR
 
 def _smallest(array: NDArray) -> NDArray:
     """The same numbers in the smallest unsigned type, if they are whole and not negative."""
-    if not array.size or array.min() < 0 or not np.array_equal(array, np.floor(array)):
+    if (
+        not array.size
+        or array.min() < 0
+        or array.max() >= 2**63
+        or not np.array_equal(array, np.floor(array))
+    ):
         return array
     return smallest(array)
 

@@ -17,7 +17,7 @@ from fastml._engines.trees.rules import GROWTH_CONSTRAINTS
 from fastml._progress import CallbackSupport, fit_steps
 from fastml._sklearn import Hidden, Interval, StrOptions, fit_context
 from fastml._threads import effective_n_threads
-from fastml._validation import check_sample_weight, validate_data
+from fastml._validation import check_sample_weight, scaled_weights, validate_data
 from fastml.ensemble._gradient_boosting._stages import (
     Reporter,
     Stages,
@@ -125,6 +125,9 @@ class BaseGradientBoosting(CallbackSupport, MembersMixin, BaseEstimator, metacla
         else:
             self._begin()
             raw = start_values(self, X, y, weights, fit=True)
+        self._weight_unit = 1.0
+        if weights is not None:
+            weights, self._weight_unit = scaled_weights(weights)
         self._lengthen(len(grown))
         try:
             with fit_steps(self, self.n_estimators - len(grown), X, y) as steps:
@@ -202,7 +205,7 @@ class BaseGradientBoosting(CallbackSupport, MembersMixin, BaseEstimator, metacla
             for k, (tree, seed) in enumerate(stages.trees(raw_predictions, self._rng, self)):
                 self.estimators_[i, k] = self._template(random_state=seed)
                 self.estimators_[i, k].max_features_ = self.max_features_
-                self.estimators_[i, k].tree_ = tree
+                self.estimators_[i, k].tree_ = tree.in_unit(self._weight_unit)
             n_stages = i + 1
             self.train_score_[i] = stages.inside(raw_predictions)
             if before is not None:

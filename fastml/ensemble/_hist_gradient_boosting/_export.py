@@ -29,6 +29,7 @@ import json
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from fastml._engines.boosted.bins import BinMapper
@@ -208,8 +209,8 @@ class BoostingExport:
     def _from_stored(cls, stored):
         model = cls(**{name: _read(value) for name, value in stored["parameters"].items()})
         if stored["version"] > 1:
-            model._random_seed, model._feature_seed = map(int, stored["seeds"])
-        model.n_features_in_ = n_features = int(stored["n_features"])
+            model._random_seed, model._feature_seed = map(_whole, stored["seeds"])
+        model.n_features_in_ = n_features = _whole(stored["n_features"])
         check_number_of_features(n_features)
         lists = [stored[name] for name in ("thresholds", "n_categories", "feature_names")]
         if any(given is not None and len(given) != n_features for given in lists):
@@ -218,12 +219,18 @@ class BoostingExport:
             model.feature_names_in_ = np.array(stored["feature_names"], dtype=object)
         model._baseline_prediction = np.array([stored["baseline"]], dtype=np.float64)
         model.n_trees_per_iteration_ = n_trees = len(stored["baseline"])
+        if (stored["classes"] is not None) != is_classifier(model):
+            raise ValueError(f"text has the classes {stored['classes']} of a {cls.__name__}")
         if stored["classes"] is not None:
             model.classes_ = np.array(stored["classes"])
+            if model.classes_.ndim != 1 or not 0 < len(model.classes_) == len(
+                set(stored["classes"])
+            ):
+                raise ValueError(f"text must have different classes, got {stored['classes']}")
             if n_trees != (1 if len(model.classes_) <= 2 else len(model.classes_)):
                 raise ValueError(f"text has {len(model.classes_)} classes, but {n_trees} outputs")
-        counts = np.array(stored["n_categories"], dtype=np.intp)
-        mapper = BinMapper(stored["max_bins"], n_categories=counts)
+        counts = np.array([_whole(count) for count in stored["n_categories"]], dtype=np.intp)
+        mapper = BinMapper(_whole(stored["max_bins"]), n_categories=counts)
         mapper.n_categories_ = counts
         mapper.is_categorical_ = (counts > 0).astype(np.uint8)
         mapper.missing_values_bin_idx_ = stored["max_bins"]
@@ -330,6 +337,13 @@ def _tree_fields(tree):
     }
 
 
+def _whole(number) -> int:
+    """A number of the text that must be whole, such as a count."""
+    if number != int(number):
+        raise ValueError(f"text has {number} where a whole number was expected")
+    return int(number)
+
+
 def _tree_from(fields):
     nodes = np.zeros(len(fields["left"]), dtype=NODE)
     stored = {
@@ -346,6 +360,9 @@ def _tree_from(fields):
         if len(fields[key]) != len(nodes):
             raise ValueError(f"a tree has {len(nodes)} nodes, but {len(fields[key])} of {key!r}")
         nodes[name] = fields[key]
+        exact = np.array(fields[key], dtype=np.float64)
+        if NODE[name].kind in "iu" and not np.array_equal(nodes[name], exact):
+            raise ValueError(f"a tree has a number among {key!r} that is not whole or too large")
     codes = [c for c in fields["categories"] if c is not None]
     nodes["is_categorical"] = [c is not None for c in fields["categories"]]
     sets = np.zeros((len(codes), 4), dtype=np.uint64)
@@ -364,6 +381,10 @@ def _check_numbers(model) -> None:
     numbers = [model._baseline_prediction, *mapper.bin_thresholds_, *(t["value"] for t in trees)]
     if not all(np.isfinite(values).all() for values in numbers):
         raise ValueError("text has a baseline, a threshold or a value of a node that is no number")
+    if len(getattr(model, "classes_", ())) == 1:  # the score of a second may not win
+        highest = model._baseline_prediction[0, 0] + sum(nodes["value"].max() for nodes in trees)
+        if highest > 0.0:
+            raise ValueError("text has one class, but scores of another")
     split = np.concatenate([nodes[nodes["left"] >= 0] for nodes in trees])
     most = mapper.n_bins_non_missing_[split["feature_idx"]]
     if np.any((split["bin_threshold"] >= most) & (split["is_categorical"] == 0)):
