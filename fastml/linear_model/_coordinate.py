@@ -95,6 +95,8 @@ class _CoordinateModel(LinearPredictor):
         one = joint or len(gaps) == 1
         self.dual_gap_ = gaps[0] if one else gaps
         self.n_iter_ = passes[0] if one else passes
+        if joint:
+            self.eps_ = float(self.tol * np.sum(found.squares))
         self._set(coef, found.x_means, found.y_means, X.dtype, axes, flat=not joint)
 
 
