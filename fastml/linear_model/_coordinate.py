@@ -340,6 +340,8 @@ class MultiTaskElasticNet(MultiOutputMixin, RegressorMixin, _CoordinateModel):
     ----------
     {alpha_}
     {fitted}
+    eps_ : float
+        The dual gap at which the descent ends: ``tol`` times the squares of the centred targets.
 
     Examples
     --------
@@ -445,6 +447,8 @@ class MultiTaskLasso(MultiTaskElasticNet):
     ----------
     {alpha_}
     {fitted}
+    eps_ : float
+        The dual gap at which the descent ends: ``tol`` times the squares of the centred targets.
 
     Examples
     --------

@@ -83,16 +83,17 @@ def check_trees(
     rising = [bounds[0] == 0, bounds[-1] == len(nodes), *(np.diff(bounds) > 0)]
     check(len(bounds) == len(table_bounds) and all(rising), "its trees do not follow one another")
     sizes = np.diff(bounds)
-    kind = np.int32 if len(nodes) < 2**31 else np.intp  # half the memory to pass over
+    kind = np.dtype(np.int32 if len(nodes) < 2**31 else np.intp)  # half the memory to pass over
     right, feature = (np.ascontiguousarray(nodes[name]) for name in ("right", "feature"))
-    place = np.arange(len(nodes), dtype=kind) - np.repeat(bounds[:-1].astype(kind), sizes)
+    following = np.arange(1, len(nodes) + 1, dtype=kind)
+    following -= np.repeat(bounds[:-1].astype(kind), sizes)
     size = np.repeat(sizes.astype(kind), sizes)
     leaf = feature == LEAF
-    check(leaf | ((right > place + kind(1)) & (right < size)), "a child lies outside of it")
+    check(leaf | ((right > following) & (right < size)), "a child lies outside of it")
     check(leaf | ((feature >= 0) & ((feature & FEATURE) < n_features)), "no such column")
     inner = ~leaf
     if not scalar:
-        rows = np.repeat(np.diff(table_bounds).astype(kind), sizes)
+        rows = np.repeat(np.diff(table_bounds), sizes)
         check(inner | ((right < rows) & (right >= -n_columns)), "no such leaf")
     sets = inner & ((feature & CATEGORIES) != 0)
     if sets.any():

@@ -41,7 +41,8 @@ def search_back(converter, model, made) -> None:
     rows = model._fit_X
     if rows is None:  # made of a tree
         rows = np.asarray(model._tree.data)
-    made._index(converter.value(rows, "_fit_X"))
+    rows = converter.value(rows, "_fit_X")
+    made._index(rows, made._choose_method(rows))
 
 
 SEARCH = Rule(INDEX, INDEX, (), search_forth, search_back)

@@ -28,6 +28,7 @@ PLAIN = (
     range,
     slice,
 )
+LIBRARIES = {"fastml": "fastml", "sklearn": "scikit-learn"}
 HARMLESS = ("n_jobs", "keep_summary")
 """Parameters of fastml alone that change no number."""
 READ_BY_PREDICT = {"covariance_type", "kernel", "metric", "weights"}
@@ -92,13 +93,14 @@ class Converter:
             try:
                 validate_parameter_constraints(known, {name: getattr(model, name)}, cls.__name__)
             except ValueError as error:
-                raise NotConvertible(f"{where}: {self.target} has it not: {error}") from None
+                raise NotConvertible(f"{where}: {LIBRARIES[self.target]} says: {error}") from None
         for name in own.keys() - theirs.keys():
             value = getattr(model, name)
             if name in HARMLESS or name in rule.learning or _same(value, own[name].default):
                 continue
+            library = LIBRARIES[self.target]
             raise NotConvertible(
-                f"{where}: {self.target} has no parameter {name}, which is {value!r} here"
+                f"{where}: {library} has no parameter {name}, which is {value!r} here"
             )
 
     def _copied(self, model, where: str):
