@@ -12,6 +12,20 @@ from typing import Any
 
 HOMES = {
     "AvailableIfDescriptor": "sklearn.utils._available_if._AvailableIfDescriptor",
+    "BinMapper": "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
+    "BinaryTree": "sklearn.tree._tree.Tree",
+    "BisectingTree": "sklearn.cluster._bisect_k_means._BisectingTree",
+    "ImputerTriplet": "sklearn.impute._iterative._ImputerTriplet",
+    "PREDICTOR_RECORD_DTYPE": (
+        "sklearn.ensemble._hist_gradient_boosting.common.PREDICTOR_RECORD_DTYPE"
+    ),
+    "TREE_NODE_DTYPE": "sklearn.tree._tree.NODE_DTYPE",
+    "TreePredictor": "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "average_path_length": "sklearn.ensemble._iforest._average_path_length",
+    "kmeans_single_elkan": "sklearn.cluster._kmeans._kmeans_single_elkan",
+    "kmeans_single_lloyd": "sklearn.cluster._kmeans._kmeans_single_lloyd",
+    "kmeans_tolerance": "sklearn.cluster._kmeans._tolerance",
+    "openmp_threads": "sklearn.utils._openmp_helpers._openmp_effective_n_threads",
     "BaseComposition": "sklearn.utils.metaestimators._BaseComposition",
     "BaseScorer": "sklearn.metrics._scorer._BaseScorer",
     "CallbackSupportMixin": "sklearn.callback._callback_support.CallbackSupportMixin",

@@ -401,6 +401,8 @@ def function_settings() -> dict[str, dict]:
     return {
         "from_lightgbm": {"model": lightgbm_text(2, 4, 4)},
         "from_xgboost": {"model": stump_of_xgboost()},
+        "from_sklearn": {"model": line()},
+        "to_sklearn": {"model": grown_tree()},
         "load": {"file": saved},
         "save": {"model": grown_tree(), "file": io.BytesIO()},
         "orthogonal_mp_gram": {"n_nonzero_coefs": 2},  # a tenth of four columns is none

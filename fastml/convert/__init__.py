@@ -2,6 +2,16 @@
 
 from fastml.convert._boosters._lightgbm import from_lightgbm
 from fastml.convert._boosters._xgboost import from_xgboost
+from fastml.convert._counterparts._convert import from_sklearn, to_sklearn
+from fastml.convert._errors import NotConvertible
 from fastml.convert._file import load, save
 
-__all__ = ["from_lightgbm", "from_xgboost", "load", "save"]
+__all__ = [
+    "NotConvertible",
+    "from_lightgbm",
+    "from_sklearn",
+    "from_xgboost",
+    "load",
+    "save",
+    "to_sklearn",
+]

@@ -217,6 +217,17 @@ class IncrementalPCA(Projection):
             return Scatter(float(self.n_samples_seen_), self._mean, self._products)
         return Sketch(float(self.n_samples_seen_), self._mean, self._rows, self._squares)
 
+    def _restore_state(self):
+        """For `fastml.convert`: what `partial_fit` goes on from, of the attributes; of rows seen
+        before, the leading axes are known, as scikit-learn keeps no more."""
+        rows = np.asarray(self.components_ * self.singular_values_[:, None], np.float64)
+        self._mean = np.asarray(self.mean_, np.float64)
+        if rows.shape[1] <= SCATTER_COLUMNS:
+            self._products = rows.T @ rows
+        else:
+            self._rows = rows
+            self._squares = np.asarray(self.var_ * self.n_samples_seen_, np.float64)
+
     def _forget(self):
         for name in ("_mean", "_products", "_rows", "_squares"):
             if hasattr(self, name):

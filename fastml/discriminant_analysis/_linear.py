@@ -379,6 +379,11 @@ class LinearDiscriminantAnalysis(
         """
         check_is_fitted(self)
         if self.solver == "svd":
+            if not hasattr(self, "_spread"):
+                raise ValueError(
+                    "sample needs the covariance, which this model, converted from scikit-learn's, "
+                    "does not hold: fit it with store_covariance=True"
+                )
             spread = self._spread
         else:
             values, vectors = np.linalg.eigh(self.covariance_)

@@ -363,6 +363,10 @@ class IterativeImputer(Imputer):
         drawn[inside] = normal.rvs(random_state=self.random_state_)
         return drawn
 
+    def _take_sequence(self, steps):
+        """For `fastml.convert`: fill in by these (column, other columns, model)."""
+        self.imputation_sequence_ = [ImputerTriplet(*step) for step in steps]
+
     def transform(self, X):
         """Fill in what is missing, as at the end of fit.
 

@@ -95,6 +95,8 @@ class _CoordinateModel(LinearPredictor):
         one = joint or len(gaps) == 1
         self.dual_gap_ = gaps[0] if one else gaps
         self.n_iter_ = passes[0] if one else passes
+        if joint:
+            self.eps_ = float(self.tol * np.sum(found.squares))
         self._set(coef, found.x_means, found.y_means, X.dtype, axes, flat=not joint)
 
 
@@ -338,6 +340,8 @@ class MultiTaskElasticNet(MultiOutputMixin, RegressorMixin, _CoordinateModel):
     ----------
     {alpha_}
     {fitted}
+    eps_ : float
+        The dual gap at which the descent ends: ``tol`` times the squares of the centred targets.
 
     Examples
     --------
@@ -443,6 +447,8 @@ class MultiTaskLasso(MultiTaskElasticNet):
     ----------
     {alpha_}
     {fitted}
+    eps_ : float
+        The dual gap at which the descent ends: ``tol`` times the squares of the centred targets.
 
     Examples
     --------

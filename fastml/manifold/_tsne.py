@@ -480,6 +480,11 @@ class TSNE(
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse=["csr"], dtype=FLOATS, reset=False)
+        if getattr(self, "_fit_X", None) is None:
+            raise ValueError(
+                "this TSNE was converted from scikit-learn's, which does not keep the rows of fit "
+                "that transform needs"
+            )
         n = self._fit_X.shape[0]
         check_fitted(self, "embedding_", self.embedding_, (n, self.n_components))
         search = self._search(self._fit_X)

@@ -181,6 +181,12 @@ class GaussianNB(NaiveBayesBase):
             self.class_prior_ = moments.counts / (total if total > 0.0 else 1.0)
         return self
 
+    def _restore_moments(self):
+        """For `fastml.convert`: what `partial_fit` goes on from, of the attributes."""
+        squares = (self.var_ - self.epsilon_) * self.class_count_[:, None]
+        self._moments = ClassMoments(self.class_count_, self.theta_, squares)
+        self._all_rows = self._moments.together()
+
     def _check_rows(self, X):
         return validate_data(self, X, dtype=FLOATS, reset=False)
 

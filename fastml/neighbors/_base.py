@@ -104,7 +104,10 @@ class NeighborsBase(MultiOutputMixin, BaseEstimator):
             self.n_features_in_ = X.shape[1]
         if X.shape[0] == 0:
             raise ValueError("n_samples must be greater than 0")
-        method = self._choose_method(X)
+        return self._index(X, self._choose_method(X))
+
+    def _index(self, X, method):
+        """Keep the rows in the way that queries search by."""
         tree = None
         if method in ("kd_tree", "ball_tree"):
             tree_class = KDTree if method == "kd_tree" else BallTree

@@ -264,3 +264,17 @@ def test_no_thread_changes_a_bit():
     )
     one = model.set_params(n_jobs=1).predict(X)
     np.testing.assert_array_equal(model.set_params(n_jobs=2).predict(X), one)
+
+
+def test_rows_that_are_not_checked_are_plain_ones():
+    from fastml._cases.convert import lightgbm_text
+
+    model = from_lightgbm(lightgbm_text(3, 4, 4))
+    X = np.random.default_rng(0).normal(size=(5, 4))
+    expected = model.predict_proba(X.tolist())
+    for rows in (X, np.asfortranarray(X), X[::-1][::-1], X.astype(object)):
+        np.testing.assert_array_equal(model.predict_proba(rows), expected)
+    np.testing.assert_array_equal(model.predict_proba(X[2:3]), expected[2:3])
+    for bad in (X[:, :3], X[0], X[:0], X.astype(complex)):
+        with pytest.raises(ValueError, match=r"features|2D array|minimum|[Cc]omplex"):
+            model.predict_proba(bad)

@@ -90,7 +90,7 @@ def _slice(thresholds: NDArray, part: int) -> NDArray:
 
 def _tree(tree: GrownTree, distinct: list[NDArray], firsts: NDArray) -> BoostedTree:
     """Nodes level by level, siblings side by side."""
-    order, depth, left_at = _levels(tree)
+    order, depth, left_at = relinked(tree.left, tree.right)
     nodes = np.zeros(len(order), NODE)
     numbers = np.array(order)
     inner = tree.left[numbers] >= 0
@@ -116,15 +116,16 @@ def _tree(tree: GrownTree, distinct: list[NDArray], firsts: NDArray) -> BoostedT
     return BoostedTree(nodes, np.array(sets, np.uint64).reshape(-1, 4))
 
 
-def _levels(tree: GrownTree) -> tuple[list[int], list[int], list[int]]:
-    """Nodes by levels, their depths, and where the left child of each inner one stands."""
+def relinked(left: NDArray, right: NDArray) -> tuple[list[int], list[int], list[int]]:
+    """Nodes by levels, siblings side by side: their numbers, their depths, and where the left child
+    of each inner one stands."""
     order, depth, left_at = [0], [0], []
     for at, node in enumerate(order):  # grows meanwhile
-        if tree.left[node] >= 0:
+        if left[node] >= 0:
             left_at.append(len(order))
-            order += [int(tree.left[node]), int(tree.right[node])]
+            order += [int(left[node]), int(right[node])]
             depth += [depth[at] + 1] * 2
-            if len(order) > len(tree.left):
+            if len(order) > len(left):
                 raise ValueError("the children of a tree do not form a tree")
     return order, depth, left_at
 

@@ -42,6 +42,9 @@ class LeafMasks:
     def __init__(self, trees, sets, mapper, dtype):
         self.dtype, self.mapper = np.dtype(dtype), mapper
         self.integer = np.dtype(f"i{self.dtype.itemsize}")
+        infinity = self.dtype.type(np.inf).view(self.integer)
+        self.limits = np.array([np.iinfo(self.integer).max, infinity], self.integer)
+        self.categories = mapper.column_categories
         nodes = np.concatenate([tree.nodes for tree in trees])
         sizes = np.array([len(tree.nodes) for tree in trees])
         roots = np.cumsum(sizes) - sizes
@@ -106,15 +109,13 @@ class LeafMasks:
 
     def _add(self, X, out, n_jobs):
         bits = X.view(self.integer)
-        infinity = self.dtype.type(np.inf).view(self.integer)
-        limits = np.array([np.iinfo(self.integer).max, infinity], self.integer)
         n_trees = len(self.conditions.leaf_starts)
         rows = -(-chunk_rows(len(X), 10.0 * n_trees) // ROWS_PER_BLOCK) * ROWS_PER_BLOCK
         add_small_trees(
             X,
             bits,
-            limits,
-            self.mapper.column_categories,
+            self.limits,
+            self.categories,
             self.mapper.missing_values_bin_idx_,
             self.conditions,
             out,

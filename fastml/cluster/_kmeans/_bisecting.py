@@ -178,6 +178,19 @@ class BisectingKMeans(CallbackSupport, BaseKMeans):
         self._n_features_out = len(leaves)
         return self
 
+    def _take_tree(self, theirs):
+        """For `fastml.convert`: be divided as scikit-learn's tree."""
+
+        def taken(node):
+            made = Node(node.center, None, node.score)
+            if node.left is None:
+                made.label = node.label
+            else:
+                made.left, made.right = taken(node.left), taken(node.right)
+            return made
+
+        self._bisecting_tree = taken(theirs)
+
     def _divide(self, node, X, weights, shift, random_state):
         X, weights = X[node.indices], weights[node.indices]
         rows = make_rows(X, weights, shift, self.n_jobs)

@@ -115,10 +115,24 @@ class ConvertedTrees(BaseEstimator):
         return out
 
     def _checked(self, X):
+        if self._is_plain(X):
+            return X
         if self._pandas_categories:
             X = _coded(X, self._pandas_categories)
         return validate_data(
             self, X, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False, reset=False
+        )
+
+    def _is_plain(self, X) -> bool:
+        """Whether there is nothing to check: validation takes longer than the trees of one row."""
+        return (
+            type(X) is np.ndarray
+            and X.dtype in FLOATS
+            and X.ndim == 2
+            and X.shape[0] > 0
+            and X.shape[1] == self.n_features_in_
+            and not self._pandas_categories
+            and "feature_names_in_" not in self.__dict__  # scikit-learn warns of their absence
         )
 
     def _as_compared(self, X) -> NDArray:

@@ -32,7 +32,7 @@ from fastml.ensemble._draws import (
     distinct_rows,
     n_rows_drawn,
 )
-from fastml.ensemble._forest._absolute import AbsoluteGrower, MedianTrees, pruned_parts
+from fastml.ensemble._forest._absolute import AbsoluteGrower, MedianTrees, parts_of, pruned_parts
 from fastml.ensemble._forest._growth import CRITERIA, LARGEST, ForestGrower
 from fastml.ensemble._forest._out_of_bag import OutOfBag
 from fastml.ensemble._forest._quantiles import LeafTargets, kept_targets
@@ -366,6 +366,18 @@ class BaseForest(CallbackSupport, MembersMixin, MultiOutputMixin, BaseEstimator)
         if width == d:
             return [np.arange(d) for _ in self._seeds]
         return [columns_of_tree(seed, d, width) for seed in self._seeds]
+
+    def _take_trees(self, trees, seeds):
+        """For `fastml.convert`: be made of these trees, grown elsewhere."""
+        kind = MedianTrees if self.criterion == "absolute_error" else Trees
+        first = trees[0]
+        none = kind.empty(first.n_features, first.n_classes, first.criterion)
+        n_parts = 7 if kind is MedianTrees else 5
+        self._trees = none.extended([parts_of(tree)[:n_parts] for tree in trees])
+        self._seeds = np.array([0 if seed is None else seed for seed in seeds], np.int64)
+        self._leaf_targets = LeafTargets.empty()
+        self._estimators = self._oob = None
+        self._drawn_from = {self._n_samples}
 
     def _trees_of(self, parts):
         """Trees of the forest's kind from their parts."""

@@ -323,6 +323,10 @@ class BaseHistGradientBoosting(CallbackSupport, BoostingExport, BaseEstimator):
         weights = None if sample_weight_train is None else sample_weight_train[chosen]
         return X_binned_train[chosen], y_train[chosen], weights, chosen
 
+    def _take_preprocessor(self, encoder):
+        """For `fastml.convert`: a copy of scikit-learn's encoder of categories, or None."""
+        self._preprocessor = None if encoder is None else given.adopted_preprocessor(encoder)
+
     # ------------------------------------------------------------------ prediction
 
     def _raw_predict(self, X):

@@ -83,6 +83,18 @@ def _as_numbers(X):
     return check_array(X, dtype=np.float64, ensure_all_finite=False)
 
 
+def adopted_preprocessor(encoder):
+    """A copy of what scikit-learn's boosting makes, checking numbers by our function."""
+    from copy import deepcopy
+
+    made = deepcopy(encoder)
+    parts = [part for _, part, _ in [*made.transformers, *made.transformers_]]
+    for part in parts:
+        if hasattr(part, "func"):
+            part.func = _as_numbers
+    return made
+
+
 def _in_order(estimator, X):
     """The transformer puts categories first; back to the user's order."""
     given = np.empty_like(X)

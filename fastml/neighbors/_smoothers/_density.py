@@ -153,6 +153,11 @@ class KernelDensity(CallbackSupport, BaseEstimator):
                 "a bandwidth per feature or a covariance needs metric='euclidean', "
                 f"got {self.metric!r}"
             )
+        self._weighted = sample_weight is not None
+        return self._smooth(X, weights, bandwidth)
+
+    def _smooth(self, X, weights, bandwidth):
+        """Keep the points."""
         smoother = Smoother(
             X,
             weights[:, None],
@@ -166,7 +171,6 @@ class KernelDensity(CallbackSupport, BaseEstimator):
         self._log_scale = smoother.log_norm() - np.log(smoother.total)
         smoother.absolute = self.atol * np.exp(-self._log_scale)
         self._smoother = smoother
-        self._weighted = sample_weight is not None
         self.bandwidth_ = bandwidth
         self.engine_ = smoother.engine
         return self
