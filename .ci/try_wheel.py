@@ -51,6 +51,7 @@ FAMILIES = {
     "density": mass,
     "discriminant_analysis": lambda m: agreement(labels_of(m.LinearDiscriminantAnalysis())),
     "ensemble": lambda m: agreement(labels_of(m.RandomForestClassifier(5, random_state=0))),
+    "explore": lambda m: m.describe(X).correlations["pearson"][0, 0],
     "feature_selection": lambda m: m.SelectKBest(k=1).fit(X, y).get_support().sum(),
     "imbalance": lambda m: m.imbalance_ratio(m.SMOTE().fit_resample(X[20:], y[20:])[1]),
     "impute": lambda m: m.SimpleImputer().fit_transform([[1.0], [float("nan")]])[1, 0],

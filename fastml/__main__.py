@@ -1,4 +1,4 @@
-"""``python -m fastml demo | warmup | prebuild | bench | info``."""
+"""``python -m fastml demo | warmup | prebuild | bench | info | explore``."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import sys
 from collections.abc import Sequence
 
 import fastml
-from fastml._cli import CommandError, bench, demo, info, prebuild, warmup
+from fastml._cli import CommandError, bench, demo, explore, info, prebuild, warmup
 
-COMMANDS = (demo, warmup, prebuild, bench, info)
+COMMANDS = (demo, warmup, prebuild, bench, info, explore)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -277,6 +277,10 @@ def arguments(dtype=np.float64) -> dict:
     return {
         "X": X,
         "Y": Y,
+        "table": X,
+        "factor": 0,
+        "factors": [0, 1],
+        "target": labels,
         "labels": labels,
         "labels_true": labels,
         "labels_pred": (np.arange(60) // 2) % 3,

@@ -24,6 +24,7 @@ DISTRIBUTIONS = {
     "genieclust": "genieclust",
     "kmedoids": "kmedoids",
     "mlpack": "mlpack",
+    "pandas": "pandas",
     "lightgbm": "lightgbm",
     "xgboost": "xgboost",
 }

@@ -455,6 +455,7 @@ def test_rows_without_peers_are_measured_on_demand(monkeypatch, capsys):
 
 NOT_SHOWN = {
     "convert",
+    "explore",
     "feature_selection",
     "imbalance",
     "impute",

@@ -55,7 +55,7 @@ def test_case(benchmark, size, case: Case, library: str):
 def test_declaration(case):
     """Something to compare with, a name of its own, data that asv's versions can follow."""
     judged = case.quality.reference is not None or case.quality.better == "error"
-    in_ci = {"sklearn", "scipy", "numpy", "lightgbm", "imblearn"}
+    in_ci = {"sklearn", "scipy", "numpy", "pandas", "lightgbm", "imblearn"}
     assert judged or in_ci & set(case.peers), "nothing that CI can compare"
     assert sum(other.id == case.id for other in cases()) == 1
     function = getattr(case.data, "func", case.data)
