@@ -4,7 +4,6 @@ from __future__ import annotations
 
 
 class NotConvertible(TypeError):
-    """No equivalent exists; says why."""
     """No equivalent exists; says why.
 
     Parameters
