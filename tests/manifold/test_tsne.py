@@ -13,7 +13,7 @@ from sklearn.manifold import trustworthiness as their_trust
 from fastml._engines.rows import csr_rows
 from fastml.manifold import TSNE, perplexity
 from fastml.manifold._affinities import conditional, single_squares
-from fastml.manifold._repulsion import AllPairs, CellTree, Potential
+from fastml.manifold._repulsion import AllPairs, CellTree, PlanePairsOrGrid, Potential
 from fastml.manifold._tsne import Divergence
 
 
@@ -74,13 +74,31 @@ def test_what_a_point_adds_to_its_own_potential_is_taken_out():
         assert np.abs(out).max() < 1e-4
 
 
-@pytest.mark.parametrize("repulsion", ["grid", "tree", "pairs"])
-def test_as_good_as_scikit_learns(repulsion):
+@pytest.fixture(scope="module")
+def theirs_on_digits():
+    return Theirs(random_state=0, angle=0.1).fit(load_digits().data[:500])
+
+
+@pytest.mark.parametrize(("repulsion", "more"), [("pairs", 0.001), ("grid", 0.005), ("tree", 0.01)])
+def test_as_good_as_scikit_learns(repulsion, more, theirs_on_digits):
+    """Theirs with an angle of 0.1 sums as exactly as all pairs do, and the descent ends where ours
+    does. With 0.5 chance decides: from starts that differ by a thousandth it ends 0.7 % below to
+    0.5 % above, as our tree does; the means are equal to 0.1 %."""
     X = load_digits().data[:500]
     ours = TSNE(random_state=0, repulsion=repulsion).fit(X)
-    theirs = Theirs(random_state=0).fit(X)
-    assert ours.kl_divergence_ < 1.006 * theirs.kl_divergence_
-    assert their_trust(X, ours.embedding_) > their_trust(X, theirs.embedding_) - 0.005
+    assert ours.kl_divergence_ < (1.0 + more) * theirs_on_digits.kl_divergence_
+    assert their_trust(X, ours.embedding_) > their_trust(X, theirs_on_digits.embedding_) - 0.005
+
+
+def test_pairs_where_they_take_less_time():
+    """5,000 rows are many pairs for a small grid, and few for a large one."""
+    low, high = np.zeros(2), np.ones(2)
+    assert isinstance(PlanePairsOrGrid(1500, 1).way(low, high), AllPairs)
+    way = PlanePairsOrGrid(5000, 1)
+    assert isinstance(way.way(low, 30.0 * high), Potential)
+    assert isinstance(way.way(low, 180.0 * high), AllPairs)
+    assert isinstance(PlanePairsOrGrid(50_000, 1).way(low, 180.0 * high), Potential)
+    assert isinstance(TSNE()._repulsion(5000), PlanePairsOrGrid)
 
 
 def test_transform_is_row_by_row_and_changes_nothing():

@@ -9,7 +9,6 @@ import numpy as np
 from fastml._jit import kernel, parallel_kernel, prange
 from fastml.kernels.numeric.exp import exp64, log64
 
-
 PLANE_BLOCK = 512
 
 
