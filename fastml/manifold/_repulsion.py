@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from fastml._threads import chunk_rows, effective_n_threads
 from fastml.kernels.manifold import cells, repulsion, spline_grid
 from fastml.kernels.manifold.cells import LEVELS, TreeCells
-from fastml.kernels.manifold.spline_grid import BAND_ROWS, NODES, SplineGrid
+from fastml.kernels.manifold.spline_grid import BAND_ROWS, SPLINE_NODES, SplineGrid
 
 SPACING = 1.0 / 3.0
 """Of nodes: w varies over lengths of 1, and splines are of the sixth order.
@@ -136,16 +136,18 @@ class Potential:
         sizes = [_rounded((b - a + 2.0 * margin) / spacing) for a, b in zip(low, high)]
         corner = [float(a) - margin for a in low]
         if len(sizes) == 1:
-            sizes, corner = [*sizes, NODES], [*corner, 0.0]
+            sizes, corner = [*sizes, SPLINE_NODES], [*corner, 0.0]
         self.sizes = tuple(sizes)
         self.grid = SplineGrid(corner[0], corner[1], 1.0 / spacing)
-        self.padded = tuple(scipy.fft.next_fast_len(2 * size + NODES, real=True) for size in sizes)
+        self.padded = tuple(
+            scipy.fft.next_fast_len(2 * size + SPLINE_NODES, real=True) for size in sizes
+        )
         self.dtype = np.float32 if span >= SINGLE_FROM else np.float64
         if self.known != (spacing, self.padded, self.dtype):
             self.known = spacing, self.padded, self.dtype
             found = self._filter(spacing)
             around = scipy.fft.irfft2(found, s=self.padded, workers=self.threads)
-            self.own = _own_parts(around[:NODES, :NODES])
+            self.own = _own_parts(around[:SPLINE_NODES, :SPLINE_NODES])
             self.filter = found.astype(self.dtype)
 
     def _filter(self, spacing: float) -> NDArray:
@@ -208,11 +210,13 @@ class Potential:
 def _own_parts(around: NDArray) -> NDArray:
     """What a point adds to φ where it stands itself, by its place between nodes: `gather`."""
     places = np.minimum(np.arange(OWN_KNOTS + 2) / OWN_KNOTS, 1.0)
-    weights, slopes = np.empty((2, NODES, len(places)))
+    weights, slopes = np.empty((2, SPLINE_NODES, len(places)))
     spline_grid.knot_splines(places, weights, slopes)
-    products, halves = np.empty((2, NODES, len(places)))  # Σ_r b_r b_r+m, and half its derivative
-    for m in range(NODES):
-        ahead, behind = slice(m, NODES), slice(0, NODES - m)
+    products, halves = np.empty(
+        (2, SPLINE_NODES, len(places))
+    )  # Σ_r b_r b_r+m, and half its derivative
+    for m in range(SPLINE_NODES):
+        ahead, behind = slice(m, SPLINE_NODES), slice(0, SPLINE_NODES - m)
         twice = 1.0 if m == 0 else 2.0  # for -m
         products[m] = twice * (weights[ahead] * weights[behind]).sum(axis=0)
         moved = slopes[ahead] * weights[behind] + weights[ahead] * slopes[behind]
@@ -224,5 +228,5 @@ def _own_parts(around: NDArray) -> NDArray:
 
 def _rounded(n_intervals: float) -> int:
     """Nodes for so many intervals: those of a spline, and one for a point at the end."""
-    nodes = int(n_intervals) + NODES + 1
+    nodes = int(n_intervals) + SPLINE_NODES + 1
     return -(-nodes // NODES_ROUNDED_TO) * NODES_ROUNDED_TO
