@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from fastml._cases._case import BOTH, ON_ALL_CORES, SKLEARN, Case, Quality, sizes
+from fastml._cases._case import BOTH, ON_ALL_CORES, SKLEARN, Case, Data, Quality, sizes
 
 
 def groups(n, d):
@@ -168,7 +168,7 @@ CASES = (
         "tsne", "manifold.TSNE", "TSNE, {n:,} × {d}, {iterations} iterations",
         groups, sizes(n=(300, 2_000, 20_000), d=(6, 50, 50), iterations=(300, 750, 750)),
         Quality("divergence", _divergence, "less", 0.005, tiny=0.1),
-        params={"random_state": 0, "max_iter": 750},
+        params={"random_state": 0, "max_iter": Data("iterations")},
         peers={"sklearn": _tsne("sklearn"), "sklearnex": _tsne("sklearnex"), "openTSNE": _opentsne},
         variants=(
             {"repulsion": "grid", "degrees_of_freedom": 0.5},

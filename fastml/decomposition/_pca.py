@@ -25,7 +25,25 @@ from fastml.decomposition._missing import filled, fit_missing
 
 SOLVERS = ("auto", "full", "covariance_eigh", "arpack", "randomized", "power")
 COVARIANCE_COLUMNS = 1_000
-"""Columns up to which tall rows are reduced to their covariance."""
+"""Columns up to which tall rows are reduced to their covariance.
+
+Milliseconds of a fit with k components, two cores, November 2026, variances equal to 1e-5:
+
+| rows × columns, k | full | covariance_eigh | arpack | randomized | arpack within "auto" |
+|---|---|---|---|---|---|
+| 150 × 10, 2 | 0.7 | 1.0 | 0.9 | 1.0 | |
+| 1,000 × 20, 5 | 1.5 | 0.8 | 1.6 | 1.7 | |
+| 500 × 300, 10 | 31 | 10 | 19 | 26 | |
+| 100,000 × 100, 10 | 383 | 26 | 164 | 260 | |
+| 20,000 × 500, 20 | 855 | 110 | 342 | 323 | |
+| 5,000 × 1,000, 20 | 951 | 164 | 346 | 175 | |
+| 5,000 × 1,000, 200 | 956 | 253 | 832 | 559 | |
+| 5,000 × 1,500, 20 | 1912 | 258 | 503 | 243 | 213 |
+| 5,000 × 2,000, 20 | 3654 | 560 | 691 | 341 | 285 |
+| 500 × 5,000, 20 | 529 | | 60 | 153 | 142 |
+
+"auto" asks Lanczos for the variance to `ENOUGH` only, hence its own column.
+"""
 
 ENOUGH = 1e-6
 """Share of the variance that 'auto' may leave out, by the solver's own estimate."""
@@ -60,8 +78,10 @@ default='auto'
         the digits of small variances are lost. 'full': singular values of X itself, of tall X after
         QR of blocks. 'arpack': block Lanczos, to ``tol``. 'randomized': a block Krylov space of
         random vectors after ``iterated_power`` passes. 'power': power iterations on C with
-        deflation. 'auto' takes the fastest for the shape and, where its variances would have lost
-        their digits, a better one. Sparse X is never made dense by 'arpack' and 'randomized'.
+        deflation. 'auto' takes the fastest for the shape (up to 1,000 columns and no fewer rows:
+        'covariance_eigh'; else, of less than a fifth of all components, 'arpack'; else, and for
+        16,000 values or fewer, 'full') and, where its variances would have lost their digits, a
+        better one. Sparse X is never made dense by 'arpack' and 'randomized'.
     tol : float, default=0.0
         Accuracy of 'arpack' and 'power', and of EM for missing values; 0 is as good as possible for
         'arpack', 1e-10 for 'power' and 1e-6 for EM.
@@ -252,7 +272,7 @@ default='auto'
             few = counted and 1 <= k < 0.2 * small
             if sparse:
                 solver = "arpack" if counted and 1 <= k < small else "covariance_eigh"
-            elif d <= COVARIANCE_COLUMNS and n >= 2 * d and n * d > 1 << 14:
+            elif d <= COVARIANCE_COLUMNS and n >= (d if few else 2 * d) and n * d > 1 << 14:
                 solver = "covariance_eigh"
             elif few and n * d > 1 << 18:
                 solver = "arpack"

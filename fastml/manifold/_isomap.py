@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, check_symmetric
 
 from fastml._docs import documented
 from fastml._engines.rows import csr_rows
@@ -204,6 +204,9 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             n_jobs=self.n_jobs,
         ).fit(X)
         n = search.n_samples_fit_
+        if self.metric == "precomputed" and not issparse(search._fit_X):
+            largest = float(np.max(search._fit_X, initial=0.0))
+            check_symmetric(search._fit_X, tol=1e-6 * largest, raise_exception=True)
         if self.n_landmarks is None:
             check_square("Isomap", n, BYTES_PER_PAIR, "Take n_landmarks")
         graph = self._joined(self._graph(search), search, X)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral, Real
 
 import numpy as np
-from scipy.sparse import dia_array
+from scipy.sparse import csr_array, dia_array
+from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -138,6 +140,7 @@ def _embed(
     if method == "modified" and n_neighbors < n_components:
         raise ValueError("modified LLE requires n_neighbors >= n_components")
     near = search.kneighbors(n_neighbors=n_neighbors, return_distance=False)  # of others
+    _warn_of_parts(near)
     with single_threaded_blas():
         if method == "standard":
             M = by_weights(X, near, reg, n_jobs)
@@ -154,6 +157,20 @@ def _embed(
         if not np.ptp(X, axis=0).any():  # which neighbours there are is chance
             raise ValueError(SINGULAR.format("all rows are the same"))
         return _null_space_by_lanczos(M, n_components, tol, max_iter, random_state)
+
+
+def _warn_of_parts(near):
+    """Nothing holds the parts of a graph together: each is a null vector of its own."""
+    n, k = near.shape
+    graph = csr_array((np.ones(n * k), near.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
+    n_parts, _ = connected_components(graph, directed=False)
+    if n_parts > 1:
+        warnings.warn(
+            f"The neighbors graph is not connected, it has {n_parts} connected components: the "
+            "embedding tells them apart but not how they lie within. Increase n_neighbors, or embed"
+            " each on its own.",
+            stacklevel=4,
+        )
 
 
 def _null_space(M, k):

@@ -9,15 +9,22 @@ from numpy.typing import NDArray
 from fastml._threads import chunk_rows, effective_n_threads
 from fastml.kernels.manifold import cells, repulsion, spline_grid
 from fastml.kernels.manifold.cells import LEVELS, TreeCells
-from fastml.kernels.manifold.spline_grid import BAND_ROWS, NODES, SplineGrid
+from fastml.kernels.manifold.spline_grid import BAND_ROWS, SPLINE_NODES, SplineGrid
 
 SPACING = 1.0 / 3.0
-"""Of nodes: w varies over lengths of 1, and splines are of the fourth order.
+"""Of nodes: w varies over lengths of 1, and splines are of the sixth order.
 
-At 1/2 forces are off by 2 %, changing from node to node, so that gains fall and the descent lags
-behind: 2.7 % more divergence after 1000 iterations on 1,000 digits and 6.3 % on 1,797; at 0.35 0.0
-and 2.0 %, at 1/4 none. On 20,000 rows 1/3 takes no longer than 1/2 (4.4 s), 1/4 would.
+Forces are off by 0.5 % (median 0.6 %) where points are far apart; with splines of the fourth order,
+as before November 2026, by 2 %, changing from node to node, so that gains fall and the descent lags
+behind: 7.9 % more divergence after 1000 iterations than by pairs on 5,000 nearly equal digits, now
+1.0 %, at 2/5 4.6 %, at 1/4 0.3 %; there pairs take less time. On 10,000 of them (750 iterations)
+0.07 % less at 1/3, 0.25 % more at 1/4, 0.13 % less at 1/5: nothing that spacing decides.
 """
+
+PAIR_TIME, NODE_TIME, POINT_TIME, LEAST_GRID_TIME = 0.11, 6.5, 75.0, 5e5
+"""Nanoseconds on two cores, November 2026: a pair of points; a node of the padded grid; a point on
+it; a grid with few nodes. 5,000 points: 2.8 ms by pairs; 1.2, 1.3 and 9.2 ms by a grid over lengths
+of 10, 60 and 180."""
 
 SINGLE_FROM = 16.0
 """Span of the positions from which the convolution is of float32."""
@@ -79,6 +86,32 @@ class CellTree:
         return float(self.partial.sum())
 
 
+class PlanePairsOrGrid:
+    """All pairs or the grid, whichever takes less time for the positions at hand; ν = 1.
+
+    A few thousand points far apart need more nodes than they have pairs; early on, close together,
+    they need few.
+    """
+
+    def __init__(self, n_rows: int, n_jobs: int | None):
+        self.pairs, self.grid = AllPairs(n_rows, 1.0, n_jobs), Potential(n_rows, 1.0, n_jobs)
+        self.n_rows = n_rows
+
+    def __call__(self, Y: NDArray, low: NDArray, high: NDArray, out: NDArray) -> float:
+        """Write Σ_j w u (y_i - y_j) to ``out``; return Σ_{i≠j} w."""
+        return self.way(low, high)(Y, low, high, out)
+
+    def way(self, low: NDArray, high: NDArray) -> AllPairs | Potential:
+        """The one to take for positions within a box."""
+        n = self.n_rows
+        if n * n * PAIR_TIME <= n * POINT_TIME + LEAST_GRID_TIME:
+            return self.pairs
+        self.grid.place(low, high)
+        nodes = float(np.prod(self.grid.padded))
+        on_grid = nodes * NODE_TIME + n * POINT_TIME
+        return self.pairs if n * n * PAIR_TIME <= on_grid else self.grid
+
+
 class Potential:
     """φ(y) = Σ_j w(|y - y_j|) on the nodes of a grid, for one and two dimensions."""
 
@@ -103,16 +136,18 @@ class Potential:
         sizes = [_rounded((b - a + 2.0 * margin) / spacing) for a, b in zip(low, high)]
         corner = [float(a) - margin for a in low]
         if len(sizes) == 1:
-            sizes, corner = [*sizes, NODES], [*corner, 0.0]
+            sizes, corner = [*sizes, SPLINE_NODES], [*corner, 0.0]
         self.sizes = tuple(sizes)
         self.grid = SplineGrid(corner[0], corner[1], 1.0 / spacing)
-        self.padded = tuple(scipy.fft.next_fast_len(2 * size + NODES, real=True) for size in sizes)
+        self.padded = tuple(
+            scipy.fft.next_fast_len(2 * size + SPLINE_NODES, real=True) for size in sizes
+        )
         self.dtype = np.float32 if span >= SINGLE_FROM else np.float64
         if self.known != (spacing, self.padded, self.dtype):
             self.known = spacing, self.padded, self.dtype
             found = self._filter(spacing)
             around = scipy.fft.irfft2(found, s=self.padded, workers=self.threads)
-            self.own = _own_parts(around[:NODES, :NODES])
+            self.own = _own_parts(around[:SPLINE_NODES, :SPLINE_NODES])
             self.filter = found.astype(self.dtype)
 
     def _filter(self, spacing: float) -> NDArray:
@@ -175,11 +210,13 @@ class Potential:
 def _own_parts(around: NDArray) -> NDArray:
     """What a point adds to φ where it stands itself, by its place between nodes: `gather`."""
     places = np.minimum(np.arange(OWN_KNOTS + 2) / OWN_KNOTS, 1.0)
-    weights, slopes = np.empty((2, NODES, len(places)))
+    weights, slopes = np.empty((2, SPLINE_NODES, len(places)))
     spline_grid.knot_splines(places, weights, slopes)
-    products, halves = np.empty((2, NODES, len(places)))  # Σ_r b_r b_r+m, and half its derivative
-    for m in range(NODES):
-        ahead, behind = slice(m, NODES), slice(0, NODES - m)
+    products, halves = np.empty(
+        (2, SPLINE_NODES, len(places))
+    )  # Σ_r b_r b_r+m, and half its derivative
+    for m in range(SPLINE_NODES):
+        ahead, behind = slice(m, SPLINE_NODES), slice(0, SPLINE_NODES - m)
         twice = 1.0 if m == 0 else 2.0  # for -m
         products[m] = twice * (weights[ahead] * weights[behind]).sum(axis=0)
         moved = slopes[ahead] * weights[behind] + weights[ahead] * slopes[behind]
@@ -191,5 +228,5 @@ def _own_parts(around: NDArray) -> NDArray:
 
 def _rounded(n_intervals: float) -> int:
     """Nodes for so many intervals: those of a spline, and one for a point at the end."""
-    nodes = int(n_intervals) + NODES + 1
+    nodes = int(n_intervals) + SPLINE_NODES + 1
     return -(-nodes // NODES_ROUNDED_TO) * NODES_ROUNDED_TO

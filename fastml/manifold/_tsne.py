@@ -23,15 +23,14 @@ from fastml.kernels.manifold.spline_grid import SplineGrid
 from fastml.manifold._affinities import all_others, conditional, joint, single_squares
 from fastml.manifold._memory import check_square
 from fastml.manifold._principal import principal_start
-from fastml.manifold._repulsion import AllPairs, CellTree, Potential
+from fastml.manifold._repulsion import AllPairs, CellTree, PlanePairsOrGrid, Potential
 from fastml.metrics import pairwise_distances
 from fastml.neighbors import VALID_METRICS, NearestNeighbors
 
 PAIRS_UP_TO = 2000
 """Rows: below, the sums over all pairs take less time than grid or tree.
 
-Digits, 1000 iterations, two cores: 1,000 rows 0.6 s by pairs, 1.3 by the tree, 2.7 by the grid;
-1,797 rows 1.6, 2.5 and 3.2 s; 5,000 rows (750 iterations) 7.5, 5.4 and 2.8 s.
+In the plane with ν = 1 time decides, iteration by iteration: `PlanePairsOrGrid`.
 """
 
 EXPLORATION = 250  # iterations with exaggeration
@@ -101,8 +100,10 @@ class TSNE(
         Of the tree: cells that look smaller count as points.
     {n_jobs}
     repulsion : {"auto", "pairs", "tree", "grid"}, default="auto"
-        How the sum over q is taken. "auto" takes pairs up to 2,000 rows and for "exact", else the
-        grid in one and two dimensions and the tree in three.
+        How the sum over q is taken. "auto" takes pairs for "exact" and few rows, else the grid in
+        one and two dimensions and the tree in three. In two dimensions it chooses in every
+        iteration by what takes less time: up to 2,000 rows pairs; more, as long as they are close
+        together, the grid.
     affinities : {"perplexity", "uniform"}, default="perplexity"
         "uniform" gives the ``k = int(perplexity)`` nearest neighbours ``p_j|i = 1/k``.
     degrees_of_freedom : float, default=None
@@ -396,7 +397,11 @@ class TSNE(
     def _repulsion(self, n):
         kind = self.repulsion
         if kind == "auto":
-            if self.method == "exact" or n <= PAIRS_UP_TO:
+            if self.method == "exact":
+                kind = "pairs"
+            elif self.n_components == 2 and self._nu() == 1.0:
+                return PlanePairsOrGrid(n, self.n_jobs)
+            elif n <= PAIRS_UP_TO:
                 kind = "pairs"
             else:
                 kind = "grid" if self.n_components <= 2 else "tree"

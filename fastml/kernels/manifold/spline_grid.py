@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from fastml._jit import kernel, parallel_kernel, prange
 
-NODES = 6  # of splines along an axis
-BAND_ROWS = 8  # at least NODES - 1: bands of one parity must not share a node
+SPLINE_NODES = 6  # of splines along an axis
+BAND_ROWS = 8  # at least SPLINE_NODES - 1: bands of one parity must not share a node
 
 
 class SplineGrid(NamedTuple):
@@ -71,7 +71,7 @@ def knot_splines(places, weights, slopes):
     for k in range(places.shape[0]):
         below = quartic_weights(places[k])
         found, tilts = quintic_weights(places[k], below), quintic_slopes(below)
-        for r in range(NODES):
+        for r in range(SPLINE_NODES):
             weights[r, k], slopes[r, k] = found[r], tilts[r]
 
 

@@ -4,14 +4,14 @@ from naive_manifold import quintic_splines
 from numpy.testing import assert_allclose, assert_array_equal
 
 from fastml.kernels.manifold import spline_grid
-from fastml.kernels.manifold.spline_grid import BAND_ROWS, NODES, SplineGrid
+from fastml.kernels.manifold.spline_grid import BAND_ROWS, SPLINE_NODES, SplineGrid
 
 pytestmark = pytest.mark.small
 
 
 def test_splines():
     places, step = np.array([0.0, 0.25, 0.75]), 1e-6
-    weights, slopes = np.empty((2, NODES, 3))
+    weights, slopes = np.empty((2, SPLINE_NODES, 3))
     spline_grid.knot_splines(places, weights, slopes)
     for k, t in enumerate(places):
         assert_allclose(weights[:, k], quintic_splines(t), atol=1e-15)
@@ -30,13 +30,13 @@ def test_spread_and_gather(n, d):
     Y = rng.uniform(0.0, 10.0, size=(n, d))
     Y[0] = 0.0
     grid = SplineGrid(0.0, 0.0, 2.0)
-    sizes = (32, 32 if d == 2 else NODES)
+    sizes = (32, 32 if d == 2 else SPLINE_NODES)
     n_bands = sizes[0] // BAND_ROWS
     flat = np.c_[Y, np.zeros(n)][:, :2]
     expected = np.zeros(sizes)
     for x, y in (flat - [grid.x, grid.y]) * grid.per_unit:
         a, b = int(x), int(y)
-        expected[a : a + NODES, b : b + NODES] += np.outer(
+        expected[a : a + SPLINE_NODES, b : b + SPLINE_NODES] += np.outer(
             quintic_splines(x - a), quintic_splines(y - b)
         )
     field, planes = rng.normal(size=sizes), rng.normal(size=(3, 3))
