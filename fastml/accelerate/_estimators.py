@@ -18,12 +18,14 @@ from time import perf_counter
 from types import CodeType
 from typing import Any
 
+import numpy as np
 from sklearn import get_config
 
 from fastml._sklearn import AvailableIfDescriptor
 from fastml.accelerate import _report
 from fastml.accelerate._names import CONDITIONS
 from fastml.accelerate._slots import (
+    HANDED_ON,
     KEPT,
     Slot,
     clear,
@@ -93,16 +95,6 @@ class Served:
         return tuple(self.parameters)
 
     @cached_property
-    def defaults(self) -> dict[str, Any]:
-        """Values of fastml's parameters that scikit-learn does not have."""
-        signature = inspect.signature(self.twin_class.__init__)  # type: ignore[misc]
-        return {
-            name: parameter.default
-            for name, parameter in list(signature.parameters.items())[1:]
-            if name not in self.parameters and parameter.default is not parameter.empty
-        }
-
-    @cached_property
     def documented(self) -> frozenset[str]:
         """scikit-learn's public attributes, as its docstring lists them."""
         _, _, section = (self.cls.__doc__ or "").partition("Attributes\n    ----------\n")
@@ -110,9 +102,14 @@ class Served:
         return frozenset(re.findall(r"^    (\w+) ?:", section, re.MULTILINE))
 
     def new_twin(self, model: Any) -> Any:
-        twin = self.twin_class.__new__(self.twin_class)
-        twin.__dict__.update(self.defaults)
-        self.hand_settings(model, twin)
+        theirs = model.__dict__
+        twin = self.twin_class(
+            **{name: theirs[name] if name in theirs else getattr(model, name)
+               for name in self.parameters}
+        )  # fmt: skip
+        for name in HANDED_ON:
+            if name in theirs:
+                twin.__dict__[name] = theirs[name]
         return twin
 
     def hand_settings(self, model: Any, twin: Any) -> None:
@@ -120,7 +117,7 @@ class Served:
         theirs, ours = model.__dict__, twin.__dict__
         for name in self.parameters:
             ours[name] = theirs[name] if name in theirs else getattr(model, name)
-        for name in KEPT:
+        for name in HANDED_ON:
             if name in theirs:
                 ours[name] = theirs[name]
             elif name in ours:
@@ -128,6 +125,8 @@ class Served:
 
     def check_parameters(self, model: Any) -> None:
         """Raise scikit-learn's error of a parameter: fastml may know values that it does not."""
+        if not hasattr(self.cls, "_parameter_constraints"):  # LabelEncoder has none to check
+            return
         theirs = model.__dict__
         key = tuple([theirs.get(name) for name in self.ordered])
         if not all(value is None or type(value) in _SCALARS for value in key):
@@ -440,11 +439,12 @@ def missing_attribute(self: Any, name: str) -> Any:
     if name not in rest:
         return object.__getattribute__(self, name)
     slot.complete()
-    if not name.startswith("_") and holds_objects(rest[name]):
+    value = rest[name]
+    if isinstance(value, np.ndarray) or (holds_objects(value) and not name.startswith("_")):
         # What is inside may be written to from here on, and fastml would not see it.
         slot.twin, slot.why_not = None, f"{name} was handed out, and may have been changed"
         slot.nothing_more()
-    return rest[name] if name in rest else object.__getattribute__(self, name)
+    return value
 
 
 def state_method(original: Callable) -> Callable:

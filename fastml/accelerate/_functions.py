@@ -20,6 +20,12 @@ from sklearn import get_config
 from fastml.accelerate import _report
 from fastml.accelerate._estimators import _local, _short
 
+PRIVATE = dict.fromkeys(
+    ("linear_model.enet_path", "linear_model.lasso_path"),
+    frozenset(("X_offset", "X_scale", "check_input", "sample_weight")),
+)
+"""Arguments that scikit-learn's classes hand over, and that its documentation does not name."""
+
 _replaced: dict[int, tuple[CellType, Callable]] = {}
 
 
@@ -60,13 +66,16 @@ def is_served(function: Callable) -> bool:
 def function_call(path: str, original: Callable) -> Callable:
     name = path.rpartition(".")[2]
     found: list[Callable] = []
+    private = PRIVATE.get(path, frozenset())
 
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if _local.alone:
+        if _local.busy or _local.alone:  # a method of scikit-learn's hands over private arguments
             return original(*args, **kwargs)
         started = perf_counter()
         reason = "array_api_dispatch=True" if get_config()["array_api_dispatch"] else ""
+        if not reason and not private.isdisjoint(kwargs):
+            reason = "private arguments of scikit-learn's own classes"
         if not reason:
             try:
                 if not found:

@@ -14,10 +14,20 @@ from typing import Any
 
 import numpy as np
 
+HANDED_ON = ("_sklearn_output_config", "_metadata_request")
+"""Private attributes that are settings: the twin gets them too."""
+
 KEPT = frozenset(
-    ("_sklearn_output_config", "_metadata_request", "_skl_callbacks", "_sklearn_version")
+    (
+        *HANDED_ON,
+        "_callback_fit_ctx",
+        "_parent_callback_ctx",
+        "_skl_callbacks",
+        "_skl_callbacks_to_teardown",
+        "_sklearn_version",
+    )
 )
-"""Private attributes of a model that are settings, not results."""
+"""Private attributes that no fit has made."""
 
 _table: dict[int, Slot] = {}
 
