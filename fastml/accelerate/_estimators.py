@@ -266,6 +266,10 @@ def _fit(served: Served, name: str, model: Any, args: tuple, kwargs: dict) -> tu
     if not hasattr(served.twin_class, name):
         return None, "fastml's class has no such method"
     attributes = model.__dict__
+    for each in attributes:
+        if each not in served.parameters and each[:1] == "_" and hasattr(served.cls, each):
+            if each not in KEPT:
+                return None, f"{each} is replaced in the model"
     slot = slot_of(model)
     twin = None
     if (name == "partial_fit" or attributes.get("warm_start")) and is_fitted(

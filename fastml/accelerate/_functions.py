@@ -1,7 +1,7 @@
 """scikit-learn's functions, served where their check of parameters hands over.
 
-A public function of scikit-learn is a check of parameters around the function proper, which it keeps
-in a cell of its closure. That cell is set anew: the public object stays the same, wherever it was
+A public function of scikit-learn is a check of parameters around the function proper, which it
+keeps in a cell of its closure. That cell is set anew: the public object stays the same, wherever it was
 imported to, stored or pickled by name, and the errors about parameters stay scikit-learn's.
 """
 

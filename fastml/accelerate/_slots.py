@@ -1,8 +1,8 @@
 """The fastml model behind a model of scikit-learn.
 
 A model that fastml fitted keeps what users may read, its public attributes, in its ``__dict__``, as
-scikit-learn would have put them there. The fastml model stands in a table beside it, so that copies,
-pickles and ``vars`` see nothing of it. The rest of scikit-learn's state (trees, private arrays) is
+scikit-learn would have put them there. The fastml model stands in a table beside it, so that
+copies, pickles and ``vars`` see nothing of it. The rest of scikit-learn's state (trees, private arrays) is
 made by `fastml.convert.to_sklearn` when somebody asks: on reading an attribute, on pickling, and
 where scikit-learn has to take over.
 """
@@ -60,8 +60,10 @@ def holds_ours(value: Any) -> bool:
     """Whether an attribute is, or begins with, an object of fastml."""
     if isinstance(value, np.ndarray):
         return value.dtype == object and value.size > 0 and holds_ours(value.flat[0])
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, list):
         return len(value) > 0 and holds_ours(value[0])
+    if isinstance(value, tuple):
+        return any(map(holds_ours, value))
     if isinstance(value, dict):
         return any(map(holds_ours, value.values()))
     return type(value).__module__.partition(".")[0] == "fastml"
@@ -108,12 +110,15 @@ class Slot:
     def rest(self) -> dict[str, Any]:
         """scikit-learn's attributes that the model was not given; raises `NotConvertible`."""
         if self._rest is None:
-            if self.twin is None:
-                self._rest = {}
-            else:
+            self._rest = {}  # for a twin that holds the model, which is then copied
+            if self.twin is not None:
                 from fastml.convert import to_sklearn
 
-                state = vars(to_sklearn(self.twin))
+                try:
+                    state = vars(to_sklearn(self.twin))
+                except BaseException:
+                    self._rest = None
+                    raise
                 self._rest = {
                     name: value
                     for name, value in state.items()

@@ -36,8 +36,7 @@ def _listed(words: Iterable[str] | str | None, argument: str) -> set[str]:
     found: set[str] = set()
     for word in (words.split(",") if isinstance(words, str) else words) or ():
         word = word.strip().removeprefix("sklearn.")
-        matched = [name for name in known
-                   if name == word or name.startswith(word + ".") or name.endswith("." + word)]  # fmt: skip
+        matched = [name for name in known if f".{word}." in f".{name}."]
         if not matched:
             raise ValueError(f"{argument}: fastml and scikit-learn have no {word!r} in common")
         found.update(matched)

@@ -42,12 +42,14 @@ def reasons(name, method):
 def test_identity_clone_repr_and_fitted_state():
     model = KMeans(2, random_state=0).fit(X)
     assert ran(model) == "fastml"
-    assert type(model) is KMeans and isinstance(model, KMeans)
+    assert type(model) is KMeans
+    assert isinstance(model, KMeans)
     check_is_fitted(model)
     assert repr(model) == "KMeans(n_clusters=2, random_state=0)"
     assert "KMeans" in model._repr_html_()
     copied = clone(model)
-    assert ran(copied) == "scikit-learn" and not hasattr(copied, "labels_")
+    assert ran(copied) == "scikit-learn"
+    assert not hasattr(copied, "labels_")
     assert [name for name in vars(model) if "fastml" in name] == []
     assert isinstance(model.cluster_centers_, np.ndarray)
 
@@ -89,12 +91,14 @@ def test_conditions_go_to_scikit_learn():
     assert reasons("linear_model.LinearRegression", "fit") == [
         "`copy_X=False` asks to write into X"
     ]
-    with accelerate.enabled(on_fallback="warn"), pytest.warns(
-        accelerate.FallbackWarning, match="liblinear"
+    with (
+        accelerate.enabled(on_fallback="warn"),
+        pytest.warns(accelerate.FallbackWarning, match="liblinear"),
     ):
         LogisticRegression(solver="liblinear").fit(X, Y)
-    with accelerate.enabled(on_fallback="raise"), pytest.raises(
-        accelerate.FallbackError, match="liblinear"
+    with (
+        accelerate.enabled(on_fallback="raise"),
+        pytest.raises(accelerate.FallbackError, match="liblinear"),
     ):
         LogisticRegression(solver="liblinear").fit(X, Y)
 
@@ -146,13 +150,16 @@ def test_refit_leaves_nothing_of_the_earlier_fit():
     _ = model._n_threads
     model.note = "mine"
     model.fit(X[:, :2])
-    assert model.cluster_centers_.shape == (2, 2) and model.n_features_in_ == 2
-    assert not hasattr(model, "feature_names_in_") and model.note == "mine"
+    assert model.cluster_centers_.shape == (2, 2)
+    assert model.n_features_in_ == 2
+    assert not hasattr(model, "feature_names_in_")
+    assert model.note == "mine"
 
 
 def test_partial_fit_and_warm_start_continue():
     model = IncrementalPCA(2).partial_fit(X[:30]).partial_fit(X[30:])
-    assert model.n_samples_seen_ == 60 and ran(model) == "fastml"
+    assert model.n_samples_seen_ == 60
+    assert ran(model) == "fastml"
     model = SGDClassifier(random_state=0).partial_fit(X, Y, classes=[0, 1])
     steps = model.t_
     assert model.partial_fit(X, Y).t_ > steps
@@ -195,15 +202,18 @@ class Inner(PCA):
 
 def test_subclasses_of_users():
     model = Renamed().fit(X)
-    assert ran(model) == "fastml" and model.get_params()["label"] == "a"
+    assert ran(model) == "fastml"
+    assert model.get_params()["label"] == "a"
     assert type(pickle.loads(pickle.dumps(model))) is Renamed
     model = Extended().fit(X, Y)
-    assert ran(model) == "fastml" and model._mine == 1
+    assert ran(model) == "fastml"
+    assert model._mine == 1
     assert model.predict(X).min() > 90.0
     assert Extended().fit(X, Y).fit(X, Y).predict(X).min() > 90.0
     assert model.score(X, Y) < 0  # scikit-learn's score calls the method of the subclass
     model = Inner(2).fit(X)
-    assert model.seen_ and ran(model) == "scikit-learn"
+    assert model.seen_
+    assert ran(model) == "scikit-learn"
     assert reasons("decomposition.PCA", "fit") == ["Inner overrides _fit"]
 
 

@@ -27,14 +27,16 @@ def test_everything_is_undone():
     members, finders = dict(vars(cls)), list(sys.meta_path)
     inner = function.__closure__
     with accelerate.enabled():
-        assert sklearn.cluster.KMeans is cls and sklearn.metrics.r2_score is function
+        assert sklearn.cluster.KMeans is cls
+        assert sklearn.metrics.r2_score is function
         assert dict(vars(cls)) != members
         assert accelerate.is_on()
     assert dict(vars(cls)) == members
     assert [cell.cell_contents for cell in function.__closure__] == [
         cell.cell_contents for cell in inner
     ]
-    assert sys.meta_path == finders and not accelerate.is_on()
+    assert sys.meta_path == finders
+    assert not accelerate.is_on()
 
 
 def test_lists_of_names():
@@ -94,7 +96,8 @@ def test_command(tmp_path):
     assert "`copy_X=False` asks to write into X" in done.stderr
     module = ["-m", "fastml.accelerate", "--exclude", "cluster", "--report", "-m", "program", "b"]
     done = command(*module, cwd=tmp_path)
-    assert done.stdout == "['b'] True\n" and "cluster.KMeans" not in done.stderr
+    assert done.stdout == "['b'] True\n"
+    assert "cluster.KMeans" not in done.stderr
 
 
 def test_variable_of_the_environment(tmp_path):
@@ -137,4 +140,11 @@ def test_report_and_supported_as_text():
     assert str(found).splitlines()[0].split()[:3] == ["name", "method", "ran"]
     assert "<td>cluster.KMeans</td>" in found._repr_html_()
     entries = {entry.name: entry for entry in accelerate.supported()}
-    assert entries["cluster.KMeans"].served and not entries["neighbors.KDTree"].served
+    assert entries["cluster.KMeans"].served
+    assert not entries["neighbors.KDTree"].served
+
+
+def test_the_page_is_made_from_supported():
+    from accelerate_page import PAGE, page
+
+    assert PAGE.read_text() == page()
