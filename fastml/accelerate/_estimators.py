@@ -12,7 +12,7 @@ import importlib
 import inspect
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from time import perf_counter
 from types import CodeType
@@ -267,9 +267,8 @@ def _fit(served: Served, name: str, model: Any, args: tuple, kwargs: dict) -> tu
         return None, "fastml's class has no such method"
     attributes = model.__dict__
     for each in attributes:
-        if each not in served.parameters and each[:1] == "_" and hasattr(served.cls, each):
-            if each not in KEPT:
-                return None, f"{each} is replaced in the model"
+        if each[:1] == "_" and each not in KEPT and hasattr(served.cls, each):
+            return None, f"{each} is replaced in the model"
     slot = slot_of(model)
     twin = None
     if (name == "partial_fit" or attributes.get("warm_start")) and is_fitted(
@@ -350,7 +349,7 @@ def _take_over(served: Served, slot: Slot, model: Any) -> str:
         return "the model is not fitted"
     plain = model
     if type(model) is not served.cls:
-        plain = served.cls.__new__(served.cls)
+        plain = object.__new__(served.cls)
         plain.__dict__.update(attributes)
     try:
         from fastml.convert import from_sklearn
@@ -403,7 +402,7 @@ def _stand_in(slot: Slot | None, model: Any) -> Any:
     """The model with all attributes of scikit-learn's, for methods that change none."""
     if slot is None or slot.twin is None or not slot.rest():
         return model
-    stand_in = type(model).__new__(type(model))
+    stand_in = object.__new__(type(model))
     stand_in.__dict__.update(slot.rest())
     stand_in.__dict__.update(model.__dict__)
     return stand_in
@@ -506,7 +505,7 @@ def original_of(cls: type, name: str) -> Any:
     """The member of a class as it is without acceleration."""
     for base in cls.__mro__:
         served = _served.get(base)
-        own = vars(base)
+        own: Mapping[str, Any] = vars(base)
         if served is not None and name in served.replaced:
             own = served.replaced
         if own.get(name) is not None:

@@ -1,8 +1,8 @@
 """scikit-learn's functions, served where their check of parameters hands over.
 
 A public function of scikit-learn is a check of parameters around the function proper, which it
-keeps in a cell of its closure. That cell is set anew: the public object stays the same, wherever it was
-imported to, stored or pickled by name, and the errors about parameters stay scikit-learn's.
+keeps in a cell of its closure. That cell is set anew: the public object stays the same, wherever it
+was imported to, stored or pickled by name, and the errors about parameters stay scikit-learn's.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def cell_of(function: Callable) -> CellType | None:
     while function is not None:
         names = getattr(getattr(function, "__code__", None), "co_freevars", ())
         if "func" in names:
-            return function.__closure__[names.index("func")]  # type: ignore[attr-defined]
+            cells: Any = function.__closure__
+            return cells[names.index("func")]
         function = getattr(function, "__wrapped__", None)  # type: ignore[assignment]
     return None
 

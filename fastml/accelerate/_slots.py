@@ -2,9 +2,9 @@
 
 A model that fastml fitted keeps what users may read, its public attributes, in its ``__dict__``, as
 scikit-learn would have put them there. The fastml model stands in a table beside it, so that
-copies, pickles and ``vars`` see nothing of it. The rest of scikit-learn's state (trees, private arrays) is
-made by `fastml.convert.to_sklearn` when somebody asks: on reading an attribute, on pickling, and
-where scikit-learn has to take over.
+copies, pickles and ``vars`` see nothing of it. The rest of scikit-learn's state (trees, private
+arrays) is made by `fastml.convert.to_sklearn` when somebody asks: on reading an attribute, on
+pickling, and where scikit-learn has to take over.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.abc
 import importlib.machinery
 import inspect
 import os
@@ -167,7 +168,7 @@ def serve_module(below: str) -> None:
                 _functions.serve(path, function)
 
 
-class _Loader:
+class _Loader(importlib.abc.Loader):
     """The loader of a module; afterwards the module's names are served."""
 
     def __init__(self, loader: Any, below: str):
