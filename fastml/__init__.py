@@ -35,6 +35,7 @@ metrics             distances, kernels, scores of clusterings     distances, sco
 metrics             bootstrap_metric, delong_test                 scores
 manifold            TSNE, MDS, Isomap, embeddings and measures    manifold
 model_selection     bootstrap_validate, tests between models      (none)
+accelerate          scikit-learn served by fastml, and a report   (none)
 convert             save, load; models of other libraries         hist
 inspection          permutation_importance, shapley_values, ...   forest, tree
 feature_selection   SelectKBest, mutual information, RFE, ...     selection
@@ -53,6 +54,7 @@ from typing import Any
 __version__ = "0.1.0.dev0"
 
 _SUBMODULES = (
+    "accelerate",
     "cluster",
     "convert",
     "decomposition",

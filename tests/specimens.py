@@ -26,6 +26,9 @@ from fastml._cases import _case
 
 # ---------------------------------------------------------------------------- what there is
 
+SWITCHES = ("accelerate",)
+"""Modules whose functions change the process: tried in folders of their own."""
+
 
 def public_objects() -> dict[str, object]:
     """``cluster.KMeans`` → class, for every name in the ``__all__`` of a public submodule.
@@ -34,7 +37,8 @@ def public_objects() -> dict[str, object]:
     """
     found = {}
     for module in public_modules("fastml"):
-        if below := module.__name__.partition(".")[2]:
+        below = module.__name__.partition(".")[2]
+        if below and below not in SWITCHES:
             for name in getattr(module, "__all__", ()):
                 value = getattr(module, name)
                 if inspect.isclass(value) or inspect.isroutine(value):

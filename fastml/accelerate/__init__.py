@@ -1,8 +1,8 @@
 """scikit-learn's own classes and functions, served by fastml.
 
-Switched on, ``sklearn.cluster.KMeans`` stays the class that it is, and its methods run on fastml where
-fastml has them with equal behaviour; all else runs on scikit-learn, call by call. `report` says what
-ran, `supported` what can. Ways to switch it on::
+Switched on, ``sklearn.cluster.KMeans`` stays the class that it is, and its methods run on fastml
+where fastml has them with equal behaviour; all else runs on scikit-learn, call by call. `report`
+says what ran, `supported` what can. Ways to switch it on::
 
     python -m fastml.accelerate [--report] script.py ...     # or -m module
     %load_ext fastml.accelerate                              # in IPython and Jupyter

@@ -1,7 +1,5 @@
 """``python -m fastml.accelerate [options] script.py ...`` and ``... -m module ...``."""
 
-# ruff: noqa: T201 (a command)
-
 from __future__ import annotations
 
 import argparse
@@ -44,7 +42,7 @@ def main(argv: list[str] | None = None) -> None:
             runpy.run_path(args.program, run_name="__main__")
     finally:
         if args.report:
-            print(report(), file=sys.stderr)
+            sys.stderr.write(f"{report()}\n")
 
 
 if __name__ == "__main__":

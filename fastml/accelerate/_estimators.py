@@ -12,18 +12,20 @@ import importlib
 import inspect
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from time import perf_counter
 from types import CodeType
 from typing import Any
 
+import numpy as np
 from sklearn import get_config
 
 from fastml._sklearn import AvailableIfDescriptor
 from fastml.accelerate import _report
 from fastml.accelerate._names import CONDITIONS
 from fastml.accelerate._slots import (
+    HANDED_ON,
     KEPT,
     Slot,
     clear,
@@ -93,16 +95,6 @@ class Served:
         return tuple(self.parameters)
 
     @cached_property
-    def defaults(self) -> dict[str, Any]:
-        """Values of fastml's parameters that scikit-learn does not have."""
-        signature = inspect.signature(self.twin_class.__init__)  # type: ignore[misc]
-        return {
-            name: parameter.default
-            for name, parameter in list(signature.parameters.items())[1:]
-            if name not in self.parameters and parameter.default is not parameter.empty
-        }
-
-    @cached_property
     def documented(self) -> frozenset[str]:
         """scikit-learn's public attributes, as its docstring lists them."""
         _, _, section = (self.cls.__doc__ or "").partition("Attributes\n    ----------\n")
@@ -110,9 +102,14 @@ class Served:
         return frozenset(re.findall(r"^    (\w+) ?:", section, re.MULTILINE))
 
     def new_twin(self, model: Any) -> Any:
-        twin = self.twin_class.__new__(self.twin_class)
-        twin.__dict__.update(self.defaults)
-        self.hand_settings(model, twin)
+        theirs = model.__dict__
+        twin = self.twin_class(
+            **{name: theirs[name] if name in theirs else getattr(model, name)
+               for name in self.parameters}
+        )  # fmt: skip
+        for name in HANDED_ON:
+            if name in theirs:
+                twin.__dict__[name] = theirs[name]
         return twin
 
     def hand_settings(self, model: Any, twin: Any) -> None:
@@ -120,7 +117,7 @@ class Served:
         theirs, ours = model.__dict__, twin.__dict__
         for name in self.parameters:
             ours[name] = theirs[name] if name in theirs else getattr(model, name)
-        for name in KEPT:
+        for name in HANDED_ON:
             if name in theirs:
                 ours[name] = theirs[name]
             elif name in ours:
@@ -128,6 +125,8 @@ class Served:
 
     def check_parameters(self, model: Any) -> None:
         """Raise scikit-learn's error of a parameter: fastml may know values that it does not."""
+        if not hasattr(self.cls, "_parameter_constraints"):  # LabelEncoder has none to check
+            return
         theirs = model.__dict__
         key = tuple([theirs.get(name) for name in self.ordered])
         if not all(value is None or type(value) in _SCALARS for value in key):
@@ -267,6 +266,9 @@ def _fit(served: Served, name: str, model: Any, args: tuple, kwargs: dict) -> tu
     if not hasattr(served.twin_class, name):
         return None, "fastml's class has no such method"
     attributes = model.__dict__
+    for each in attributes:
+        if each[:1] == "_" and each not in KEPT and hasattr(served.cls, each):
+            return None, f"{each} is replaced in the model"
     slot = slot_of(model)
     twin = None
     if (name == "partial_fit" or attributes.get("warm_start")) and is_fitted(
@@ -347,7 +349,7 @@ def _take_over(served: Served, slot: Slot, model: Any) -> str:
         return "the model is not fitted"
     plain = model
     if type(model) is not served.cls:
-        plain = served.cls.__new__(served.cls)
+        plain = object.__new__(served.cls)
         plain.__dict__.update(attributes)
     try:
         from fastml.convert import from_sklearn
@@ -400,7 +402,7 @@ def _stand_in(slot: Slot | None, model: Any) -> Any:
     """The model with all attributes of scikit-learn's, for methods that change none."""
     if slot is None or slot.twin is None or not slot.rest():
         return model
-    stand_in = type(model).__new__(type(model))
+    stand_in = object.__new__(type(model))
     stand_in.__dict__.update(slot.rest())
     stand_in.__dict__.update(model.__dict__)
     return stand_in
@@ -440,11 +442,12 @@ def missing_attribute(self: Any, name: str) -> Any:
     if name not in rest:
         return object.__getattribute__(self, name)
     slot.complete()
-    if not name.startswith("_") and holds_objects(rest[name]):
+    value = rest[name]
+    if isinstance(value, np.ndarray) or (holds_objects(value) and not name.startswith("_")):
         # What is inside may be written to from here on, and fastml would not see it.
         slot.twin, slot.why_not = None, f"{name} was handed out, and may have been changed"
         slot.nothing_more()
-    return rest[name] if name in rest else object.__getattribute__(self, name)
+    return value
 
 
 def state_method(original: Callable) -> Callable:
@@ -502,7 +505,7 @@ def original_of(cls: type, name: str) -> Any:
     """The member of a class as it is without acceleration."""
     for base in cls.__mro__:
         served = _served.get(base)
-        own = vars(base)
+        own: Mapping[str, Any] = vars(base)
         if served is not None and name in served.replaced:
             own = served.replaced
         if own.get(name) is not None:

@@ -1,8 +1,8 @@
 """scikit-learn's functions, served where their check of parameters hands over.
 
-A public function of scikit-learn is a check of parameters around the function proper, which it keeps
-in a cell of its closure. That cell is set anew: the public object stays the same, wherever it was
-imported to, stored or pickled by name, and the errors about parameters stay scikit-learn's.
+A public function of scikit-learn is a check of parameters around the function proper, which it
+keeps in a cell of its closure. That cell is set anew: the public object stays the same, wherever it
+was imported to, stored or pickled by name, and the errors about parameters stay scikit-learn's.
 """
 
 from __future__ import annotations
@@ -20,6 +20,12 @@ from sklearn import get_config
 from fastml.accelerate import _report
 from fastml.accelerate._estimators import _local, _short
 
+PRIVATE = dict.fromkeys(
+    ("linear_model.enet_path", "linear_model.lasso_path"),
+    frozenset(("X_offset", "X_scale", "check_input", "sample_weight")),
+)
+"""Arguments that scikit-learn's classes hand over, and that its documentation does not name."""
+
 _replaced: dict[int, tuple[CellType, Callable]] = {}
 
 
@@ -28,7 +34,8 @@ def cell_of(function: Callable) -> CellType | None:
     while function is not None:
         names = getattr(getattr(function, "__code__", None), "co_freevars", ())
         if "func" in names:
-            return function.__closure__[names.index("func")]  # type: ignore[attr-defined]
+            cells: Any = function.__closure__
+            return cells[names.index("func")]
         function = getattr(function, "__wrapped__", None)  # type: ignore[assignment]
     return None
 
@@ -60,13 +67,16 @@ def is_served(function: Callable) -> bool:
 def function_call(path: str, original: Callable) -> Callable:
     name = path.rpartition(".")[2]
     found: list[Callable] = []
+    private = PRIVATE.get(path, frozenset())
 
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if _local.alone:
+        if _local.busy or _local.alone:  # a method of scikit-learn's hands over private arguments
             return original(*args, **kwargs)
         started = perf_counter()
         reason = "array_api_dispatch=True" if get_config()["array_api_dispatch"] else ""
+        if not reason and not private.isdisjoint(kwargs):
+            reason = "private arguments of scikit-learn's own classes"
         if not reason:
             try:
                 if not found:

@@ -196,7 +196,9 @@ _CONDITIONS = {
             "`solver='liblinear'` penalises the intercept, unless there is none",
             lambda model, X: model.solver == "liblinear" and model.fit_intercept,
         ),
-        Condition("`n_jobs` is deprecated and warned of", lambda model, X: model.n_jobs is not None),
+        Condition(
+            "`n_jobs` is deprecated and warned of", lambda model, X: model.n_jobs is not None
+        ),
     ),
     (
         "linear_model.LinearRegression",
@@ -222,6 +224,14 @@ _CONDITIONS = {
             lambda model, X: _is_sparse(X) and model.svd_solver in ("full", "randomized"),
         ),
     ),
+    ("manifold.TSNE",): (
+        Condition(
+            "`metric='mahalanobis'` or `'seuclidean'` without `metric_params` is refused",
+            lambda model, X: (
+                model.metric in ("mahalanobis", "seuclidean") and not model.metric_params
+            ),
+        ),
+    ),
     ("manifold.SpectralEmbedding",): (
         Condition("`eigen_solver='amg'` is pyamg's", lambda model, X: model.eigen_solver == "amg"),
     ),
@@ -236,7 +246,7 @@ FOR_ALL = (
     "an argument or a parameter that fastml refuses",
     "`array_api_dispatch=True` in scikit-learn's configuration",
     "callbacks set on the model",
-    "a subclass that overrides what the method calls",
+    "a subclass that overrides what the method calls, or a method replaced in the model",
     "`partial_fit` or a warm start of a model that scikit-learn fitted",
     "fitted attributes that were changed by hand, or inner estimators that were handed out",
 )

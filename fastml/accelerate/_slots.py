@@ -1,10 +1,10 @@
 """The fastml model behind a model of scikit-learn.
 
 A model that fastml fitted keeps what users may read, its public attributes, in its ``__dict__``, as
-scikit-learn would have put them there. The fastml model stands in a table beside it, so that copies,
-pickles and ``vars`` see nothing of it. The rest of scikit-learn's state (trees, private arrays) is
-made by `fastml.convert.to_sklearn` when somebody asks: on reading an attribute, on pickling, and
-where scikit-learn has to take over.
+scikit-learn would have put them there. The fastml model stands in a table beside it, so that
+copies, pickles and ``vars`` see nothing of it. The rest of scikit-learn's state (trees, private
+arrays) is made by `fastml.convert.to_sklearn` when somebody asks: on reading an attribute, on
+pickling, and where scikit-learn has to take over.
 """
 
 from __future__ import annotations
@@ -14,10 +14,20 @@ from typing import Any
 
 import numpy as np
 
+HANDED_ON = ("_sklearn_output_config", "_metadata_request")
+"""Private attributes that are settings: the twin gets them too."""
+
 KEPT = frozenset(
-    ("_sklearn_output_config", "_metadata_request", "_skl_callbacks", "_sklearn_version")
+    (
+        *HANDED_ON,
+        "_callback_fit_ctx",
+        "_parent_callback_ctx",
+        "_skl_callbacks",
+        "_skl_callbacks_to_teardown",
+        "_sklearn_version",
+    )
 )
-"""Private attributes of a model that are settings, not results."""
+"""Private attributes that no fit has made."""
 
 _table: dict[int, Slot] = {}
 
@@ -50,8 +60,10 @@ def holds_ours(value: Any) -> bool:
     """Whether an attribute is, or begins with, an object of fastml."""
     if isinstance(value, np.ndarray):
         return value.dtype == object and value.size > 0 and holds_ours(value.flat[0])
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, list):
         return len(value) > 0 and holds_ours(value[0])
+    if isinstance(value, tuple):
+        return any(map(holds_ours, value))
     if isinstance(value, dict):
         return any(map(holds_ours, value.values()))
     return type(value).__module__.partition(".")[0] == "fastml"
@@ -98,12 +110,15 @@ class Slot:
     def rest(self) -> dict[str, Any]:
         """scikit-learn's attributes that the model was not given; raises `NotConvertible`."""
         if self._rest is None:
-            if self.twin is None:
-                self._rest = {}
-            else:
+            self._rest = {}  # for a twin that holds the model, which is then copied
+            if self.twin is not None:
                 from fastml.convert import to_sklearn
 
-                state = vars(to_sklearn(self.twin))
+                try:
+                    state = vars(to_sklearn(self.twin))
+                except BaseException:
+                    self._rest = None
+                    raise
                 self._rest = {
                     name: value
                     for name, value in state.items()

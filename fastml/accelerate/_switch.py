@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.abc
 import importlib.machinery
 import inspect
 import os
@@ -36,8 +37,7 @@ def _listed(words: Iterable[str] | str | None, argument: str) -> set[str]:
     found: set[str] = set()
     for word in (words.split(",") if isinstance(words, str) else words) or ():
         word = word.strip().removeprefix("sklearn.")
-        matched = [name for name in known
-                   if name == word or name.startswith(word + ".") or name.endswith("." + word)]  # fmt: skip
+        matched = [name for name in known if f".{word}." in f".{name}."]
         if not matched:
             raise ValueError(f"{argument}: fastml and scikit-learn have no {word!r} in common")
         found.update(matched)
@@ -168,7 +168,7 @@ def serve_module(below: str) -> None:
                 _functions.serve(path, function)
 
 
-class _Loader:
+class _Loader(importlib.abc.Loader):
     """The loader of a module; afterwards the module's names are served."""
 
     def __init__(self, loader: Any, below: str):

@@ -1,0 +1,102 @@
+"""Every class of the table is served: fastml's outputs from scikit-learn's own object."""
+
+import importlib
+import inspect
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import specimens
+from assertions import assert_bit_equal
+from upstream.plugin import counterparts
+
+from fastml import accelerate
+from fastml.accelerate._functions import is_served
+from fastml.accelerate._names import CLASSES, FUNCTIONS, NOT_SERVED, names
+
+SERVED = [f"{module}.{name}" for module, listed in CLASSES.items() for name in listed
+          if f"{module}.{name}" not in NOT_SERVED]  # fmt: skip
+
+
+def test_the_table_has_every_common_name():
+    common = {path for path in counterparts("fastml") if "._" not in path}
+    assert set(names()) == common
+    assert set(NOT_SERVED) <= common
+
+
+def model_and_twin(path):
+    """scikit-learn's model and fastml's with the same parameters, and data for both."""
+    module, _, name = path.rpartition(".")
+    theirs = getattr(importlib.import_module(f"sklearn.{module}"), name)
+    ours = getattr(importlib.import_module(f"fastml.{module}"), name)
+    known = set(inspect.signature(theirs).parameters)
+    parameters = next(each for each in specimens.variants(ours) if set(each) <= known)
+    twin = specimens.make(ours, **parameters)
+    model = theirs(**{name: getattr(twin, name) for name in known if name != "kwargs"})
+    if getattr(model, "copy_X", True) is False:
+        model.copy_X = True
+    return model, twin
+
+
+@pytest.mark.parametrize("path", SERVED)
+def test_class(path):
+    model, twin = model_and_twin(path)
+    X = specimens.rows(60)
+    if "Label" in path:
+        X = np.arange(60) % 3 if "Multi" not in path else [[i % 3, i % 5] for i in range(60)]
+    y = None if "Label" in path else specimens.target(twin, 60)
+    before = set(vars(type(model)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with accelerate.enabled(on_fallback="raise"):
+            assert (model.fit(X) if y is None else model.fit(X, y)) is model
+            assert accelerate.ran(model) == "fastml"
+            if "Label" not in path:
+                specimens.fitted(twin, X)
+                expected = specimens.outputs(twin, X)
+                assert_bit_equal(specimens.outputs(model, X), expected)
+            data = pickle.dumps(model)
+        assert b"fastml" not in data
+        assert set(vars(type(model))) == before
+        # Without acceleration, the model and its pickle are scikit-learn's.
+        if "Label" not in path:
+            for each in (model, pickle.loads(data)):
+                assert type(each) is type(model)
+                for name in ("predict", "transform", "score_samples"):
+                    if name in expected and isinstance(expected[name], np.ndarray):
+                        assert np.shape(getattr(each, name)(X)) == expected[name].shape
+
+
+def test_functions_are_found_where_they_are_served():
+    from sklearn.metrics import accuracy_score
+
+    with accelerate.enabled():
+        for module, listed in FUNCTIONS.items():
+            home = importlib.import_module(f"sklearn.{module}")
+            for name in listed:
+                path = f"{module}.{name}"
+                expected = path not in NOT_SERVED
+                assert is_served(getattr(home, name)) or not expected, path
+        accelerate.report(clear=True)
+        assert accuracy_score([0, 1], [1, 1]) == 0.5
+        assert [row[:4] for row in accelerate.report()] == [
+            ("metrics.accuracy_score", "accuracy_score", "fastml", 1)
+        ]
+    accelerate.report(clear=True)
+    assert accuracy_score([0, 1], [1, 1]) == 0.5
+    assert accelerate.report() == []
+
+
+def test_scorers_made_before_are_served():
+    from sklearn.dummy import DummyClassifier
+    from sklearn.metrics import get_scorer
+
+    scorer = get_scorer("f1")
+    model = DummyClassifier(strategy="constant", constant=1).fit([[0], [1]], [0, 1])
+    with accelerate.enabled(only="metrics.f1_score"):
+        accelerate.report(clear=True)
+        assert scorer(model, [[0], [1]], [0, 1]) == pytest.approx(2 / 3)
+        assert [row[:3] for row in accelerate.report(clear=True)] == [
+            ("metrics.f1_score", "f1_score", "fastml")
+        ]
