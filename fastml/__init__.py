@@ -40,6 +40,7 @@ inspection          permutation_importance, shapley_values, ...   forest, tree
 feature_selection   SelectKBest, mutual information, RFE, ...     selection
 imbalance           SMOTE, RandomOverSampler, TomekLinks, ...     (none)
 preprocessing       scalers, encoders, bins, new columns          preprocessing
+blocks              data larger than memory                       (none)
 ==================  ============================================  ==========================
 
 The README has the same list for every single estimator.
@@ -53,6 +54,7 @@ from typing import Any
 __version__ = "0.1.0.dev0"
 
 _SUBMODULES = (
+    "blocks",
     "cluster",
     "convert",
     "decomposition",
