@@ -43,11 +43,20 @@ class Blocks:
     Spark), and read by `fit`, `predict`, `transform` and `score` of `fastml.blocks`. Iterating
     gives the blocks, each with ``X``, ``y`` and ``weights``.
 
+    Parameters
+    ----------
+    source : object
+        Has ``n_rows`` and ``read(first, last)``, which returns (X, y, weights) of these rows.
+    block_rows : int
+        Rows of every block but the last.
+    feature_names : list of str, default=None
+    folder : path, default=None
+        Where blocks are kept once they have been read; the source then has ``around`` too.
+
     Attributes
     ----------
     n_rows, n_features, n_blocks : int
     block_rows : int
-        Rows of every block but the last.
     feature_names : list of str or None
     dtype : numpy.dtype
         Of X, float32 or float64.
