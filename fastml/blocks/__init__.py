@@ -1,8 +1,7 @@
-"""Data larger than memory: passes over blocks of rows, on this machine or on Spark.
+"""Data larger than memory: passes over blocks of rows.
 
     blocks = Blocks.from_parquet("rows/", target="y")
     model = fit(LogisticRegression(), blocks)
-    model = fit(LogisticRegression(), blocks, executor=SparkExecutor(spark))
 
 What `fit` returns is an ordinary fitted estimator.
 """

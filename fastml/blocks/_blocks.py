@@ -39,8 +39,7 @@ class Blocks:
     """Rows cut into blocks of 65,536, each of which can be read on its own, in any process.
 
     The cuts depend on nothing but the number of rows: neither on files nor on who reads them.
-    Made by `from_npy`, `from_parquet`, `from_csv` and `from_arrow` (and `from_dataframe` of
-    Spark), and read by `fit`, `predict`, `transform` and `score` of `fastml.blocks`. Iterating
+    Made by `from_npy`, `from_parquet`, `from_csv` and `from_arrow`, and read by `fit`, `predict`, `transform` and `score` of `fastml.blocks`. Iterating
     gives the blocks, each with ``X``, ``y`` and ``weights``.
 
     Parameters
@@ -323,51 +322,6 @@ class Blocks:
         else:
             for user in folder.glob("*.user"):
                 user.unlink()
-        return blocks
-
-    @classmethod
-    def from_dataframe(
-        cls, df, *, features=None, target=None, weight=None, dtype=None, path=None, cache=True,
-        block_rows=BLOCK_ROWS,
-    ):  # fmt: skip
-        """Blocks of a DataFrame of Spark, which writes it as Parquet files first.
-
-        The order of the rows is that of the files: repeat the call on a DataFrame whose order is
-        fixed (sorted, or read from files) to get the same blocks.
-
-        Parameters
-        ----------
-        df : pyspark.sql.DataFrame
-        features, target, weight, dtype, cache, block_rows
-            As for `from_parquet`. A feature may also be a vector or an array: it becomes as many
-            columns as it has entries.
-        path : path, default=None
-            A new folder for the Parquet files that all workers can read; None: one among the
-            temporary files, for Spark on one machine, removed when the blocks are no longer used.
-
-        Returns
-        -------
-        blocks : Blocks
-        """
-        from fastml.blocks._spark import write_parquet
-
-        temporary = path is None
-        root = _cache.root_folder()
-        place = root / f"{uuid.uuid4().hex}-parquet" if path is None else Path(path)
-        if temporary:
-            root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        try:
-            features = write_parquet(df, str(place), features, target, weight)
-            blocks = cls.from_parquet(
-                place, features=features, target=target, weight=weight, dtype=dtype, cache=cache,
-                block_rows=block_rows,
-            )  # fmt: skip
-        except BaseException:
-            if temporary:
-                shutil.rmtree(place, ignore_errors=True)
-            raise
-        if temporary:
-            blocks._keep = weakref.finalize(blocks, shutil.rmtree, place, ignore_errors=True)
         return blocks
 
 

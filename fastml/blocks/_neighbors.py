@@ -31,7 +31,7 @@ def kneighbors(
     blocks : Blocks
     Q : array-like of shape (n_queries, n_features)
     n_neighbors : int, default=5
-    executor : ThreadsExecutor or SparkExecutor, default=None
+    executor : ThreadsExecutor, default=None
     metric, p, algorithm
         As of `fastml.neighbors.NearestNeighbors`.
     progress : bool, default=False

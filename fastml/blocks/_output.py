@@ -42,7 +42,7 @@ def predict(model, blocks: Blocks, executor=None, *, method="predict", to=None, 
     model : estimator
         Fitted, of any kind.
     blocks : Blocks
-    executor : ThreadsExecutor or SparkExecutor, default=None
+    executor : ThreadsExecutor, default=None
     method : str, default='predict'
         Or 'predict_proba', 'decision_function', 'score_samples' ...
     to : path, default=None
@@ -115,7 +115,7 @@ def transform(model, blocks: Blocks, executor=None, *, to=None, progress=False) 
     model : transformer
         Fitted.
     blocks : Blocks
-    executor : ThreadsExecutor or SparkExecutor, default=None
+    executor : ThreadsExecutor, default=None
     to : path, default=None
         A Parquet file to write, if it ends in ``.parquet``, or a new folder; None: a folder among
         the temporary files, which is removed when the blocks are no longer used.
@@ -214,7 +214,7 @@ def report(model, blocks: Blocks, executor=None, *, progress=False):
         Fitted.
     blocks : Blocks
         With a target.
-    executor : ThreadsExecutor or SparkExecutor, default=None
+    executor : ThreadsExecutor, default=None
     progress : bool, default=False
 
     Returns
@@ -260,7 +260,7 @@ def score(model, blocks: Blocks, executor=None, *, progress=False) -> float:
         Fitted: a classifier, a regressor (R²), a mixture or density, or of the k-means family.
     blocks : Blocks
         With a target for classifiers and regressors.
-    executor : ThreadsExecutor or SparkExecutor, default=None
+    executor : ThreadsExecutor, default=None
     progress : bool, default=False
 
     Returns

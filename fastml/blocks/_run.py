@@ -1,4 +1,4 @@
-"""Who does the work of a pass: threads of this process, or workers elsewhere."""
+"""Who does the work of a pass: threads of this process."""
 
 from __future__ import annotations
 
