@@ -39,8 +39,9 @@ class Blocks:
     """Rows cut into blocks of 65,536, each of which can be read on its own, in any process.
 
     The cuts depend on nothing but the number of rows: neither on files nor on who reads them.
-    Made by `from_npy`, `from_parquet`, `from_csv` and `from_arrow`, and read by `fit`, `predict`, `transform` and `score` of `fastml.blocks`. Iterating
-    gives the blocks, each with ``X``, ``y`` and ``weights``.
+    Made by `from_npy`, `from_parquet`, `from_csv` and `from_arrow`, and read by `fit`, `predict`,
+    `transform` and `score` of `fastml.blocks`. Iterating gives the blocks, each with ``X``,
+    ``y`` and ``weights``.
 
     Parameters
     ----------
