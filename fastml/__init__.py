@@ -41,6 +41,7 @@ inspection          permutation_importance, shapley_values, ...   forest, tree
 feature_selection   SelectKBest, mutual information, RFE, ...     selection
 imbalance           SMOTE, RandomOverSampler, TomekLinks, ...     (none)
 preprocessing       scalers, encoders, bins, new columns          preprocessing
+blocks              data larger than memory                       (none)
 ==================  ============================================  ==========================
 
 The README has the same list for every single estimator.
@@ -55,6 +56,7 @@ __version__ = "0.1.0.dev0"
 
 _SUBMODULES = (
     "accelerate",
+    "blocks",
     "cluster",
     "convert",
     "decomposition",

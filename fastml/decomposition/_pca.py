@@ -19,6 +19,7 @@ from fastml._engines.spectral.signs import flipped
 from fastml._sklearn import Interval, Options, RealNotInt, StrOptions, fit_context
 from fastml._validation import FLOATS, check_weights, validate_data
 from fastml.decomposition._base import Projection, check_finite
+from fastml.decomposition._blocks import BlockedRows
 from fastml.decomposition._dimension import most_likely_rank, rank_of_share
 from fastml.decomposition._docs import ENTRIES
 from fastml.decomposition._missing import filled, fit_missing
@@ -340,6 +341,35 @@ default='auto'
             found = self._from_rows(A, solver, count, random)
             scatter = spread
         self._set(X, found, k, scatter.mean, scatter.total, squares)
+
+    def _fit_blocks(self, passes):
+        """By the scatter of all rows or, where that has too few digits, by their triangle."""
+        if self.missing != "error":
+            raise ValueError("on blocks PCA has missing='error' only")
+        rows = BlockedRows(passes)
+        total = passes.total_weight()
+        if not total > self.ddof:
+            raise ValueError(f"sample_weight must sum to more than ddof={self.ddof}, got {total}")
+        solver, k = self._plan(rows)
+        count = int(k) if isinstance(k, Integral) else None
+        scatter = rows.scatter()
+        squares = float(np.trace(scatter.products))
+        if solver == "power":
+            random = check_random_state(self.random_state)
+            options = {"tol": self.tol, "most": self.max_iter, "random_state": random}
+            found = factors.by_power(scatter.products, count, **options)
+        elif solver == "full":
+            found = factors.by_singular_values(CentredRows(rows.triangle(scatter.mean), None))
+        else:
+            solver = "covariance_eigh"
+            found = factors.by_covariance(scatter.products, count)
+            kept = self._count(found.singular**2, k, scatter.total)
+            few = factors.Factors(found.singular[:kept], found.rows)
+            if self.svd_solver == "auto" and _lost(few, factors.LOST):
+                solver = "full"
+                found = factors.by_singular_values(CentredRows(rows.triangle(scatter.mean), None))
+        self._fit_svd_solver = solver
+        self._set(rows, found, k, scatter.mean, scatter.total, squares)
 
     def _from_rows(self, A, solver, count, random):
         small = min(A.shape)

@@ -16,6 +16,7 @@ from fastml._engines.spectral.operators import CentredRows, projected
 from fastml._engines.spectral.scatter import spread_of
 from fastml._sklearn import Interval, StrOptions, fit_context
 from fastml._validation import FLOATS, check_array, check_fitted, validate_data
+from fastml.decomposition._blocks import BlockedRows
 from fastml.decomposition._docs import ENTRIES
 
 
@@ -167,6 +168,23 @@ class TruncatedSVD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         shares = own / whole if whole > 0.0 else np.zeros(len(own))
         self.explained_variance_ratio_ = shares.astype(X.dtype)
         return projections
+
+    def _fit_blocks(self, passes):
+        """By the triangle R of all rows, X = Q R, whichever the algorithm."""
+        k, rows = self.n_components, BlockedRows(passes)
+        if k > passes.n_features:
+            raise ValueError(f"n_components({k}) must be <= n_features({passes.n_features}).")
+        scatter = rows.scatter()
+        triangle = rows.triangle(np.zeros(passes.n_features))
+        found = factors.by_singular_values(CentredRows(triangle, None))
+        V = found.rows[:k]
+        own = np.maximum(np.einsum("kj,ji,ki->k", V, scatter.products, V), 0.0) / scatter.total
+        whole = float(np.trace(scatter.products)) / scatter.total
+        self.components_ = np.array(V, dtype=passes.dtype)
+        self.singular_values_ = found.singular[:k].astype(passes.dtype)
+        self.explained_variance_ = own.astype(passes.dtype)
+        shares = own / whole if whole > 0.0 else np.zeros(len(own))
+        self.explained_variance_ratio_ = shares.astype(passes.dtype)
 
     def _variance(self, X):
         """Of all columns together, divided by n."""

@@ -18,7 +18,12 @@ from fastml._engines.labels import classes_and_codes
 from fastml._sklearn import HasMethods, Interval, StrOptions, fit_context
 from fastml._validation import FLOATS, validate_data
 from fastml.discriminant_analysis._draws import draw_classes
-from fastml.discriminant_analysis._scatter import class_scatter, estimated_covariance, shrunk
+from fastml.discriminant_analysis._scatter import (
+    LabelledBlocks,
+    LabelledRows,
+    estimated_covariance,
+    shrunk,
+)
 
 
 class LinearDiscriminantAnalysis(
@@ -131,12 +136,18 @@ class LinearDiscriminantAnalysis(
         """
         X, y = validate_data(self, X, y, ensure_min_samples=2, dtype=FLOATS)
         classes, codes = classes_and_codes(y)
-        n, d = X.shape
+        return self._learn(LabelledRows(X, codes, len(classes)), classes)
+
+    def _fit_blocks(self, passes):
+        classes = passes.classes()
+        self._learn(LabelledBlocks(passes, classes), classes)
+
+    def _learn(self, rows, classes):
+        n, d = rows.shape
         n_classes = len(classes)
         if n == n_classes:
             raise ValueError("The number of samples must be more than the number of classes.")
-        counts = np.bincount(codes, minlength=n_classes)
-        priors = self._checked_priors(counts, n)
+        priors = self._checked_priors(rows.counts, n)
         most = min(n_classes - 1, d)
         if self.n_components is not None and self.n_components > most:
             raise ValueError("n_components cannot be larger than min(n_features, n_classes - 1).")
@@ -153,11 +164,11 @@ class LinearDiscriminantAnalysis(
             "svd": self._by_singular_values,
             "lsqr": self._by_least_squares,
             "eigen": self._by_eigenvectors,
-        }[self.solver](X, codes, divisor)
+        }[self.solver](rows, divisor)
         if n_classes == 2:
             coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
-        self.coef_ = np.asarray(coef, dtype=X.dtype)
-        self.intercept_ = np.asarray(intercept, dtype=X.dtype)
+        self.coef_ = np.asarray(coef, dtype=rows.dtype)
+        self.intercept_ = np.asarray(intercept, dtype=rows.dtype)
         self._n_features_out = self._max_components
         return self
 
@@ -176,46 +187,46 @@ class LinearDiscriminantAnalysis(
 
     # ------------------------------------------------------------------------ solvers
 
-    def _within(self, X, codes, divisor):
+    def _within(self, rows, divisor):
         """Covariance within classes, weighted by the priors, and the means."""
-        n_classes = len(self.classes_)
         if self.covariance_estimator is None and not isinstance(self.shrinkage, str):
             by_class = self.priors is not None
-            found = class_scatter(X, codes, n_classes, by_class)
+            found = rows.scatter(by_class)
             if by_class:
-                own = found.counts * divisor / len(X)
+                own = found.counts * divisor / rows.shape[0]
                 covariance = np.einsum("k,kij->ij", self.priors_ / own, found.scatter)
             else:
                 covariance = found.scatter / divisor
             return shrunk(covariance, self.shrinkage or 0.0), found
-        found = class_scatter(X, codes, n_classes, False)
+        found = rows.scatter(False)
+        how = self.shrinkage, self.covariance_estimator
         parts = [
-            prior * estimated_covariance(X[codes == k], self.shrinkage, self.covariance_estimator)
+            prior * estimated_covariance(rows.of_class(k), *how)
             for k, prior in enumerate(self.priors_)
         ]
         return np.sum(parts, axis=0), found
 
-    def _by_least_squares(self, X, codes, divisor):
+    def _by_least_squares(self, rows, divisor):
         from scipy.linalg import lstsq
 
-        self.covariance_, found = self._within(X, codes, divisor)
+        self.covariance_, found = self._within(rows, divisor)
         self.means_ = found.means
         coef = lstsq(self.covariance_, self.means_.T)[0].T
         return coef, -0.5 * np.einsum("kj,kj->k", self.means_, coef) + _logs(self.priors_)
 
-    def _by_eigenvectors(self, X, codes, divisor):
+    def _by_eigenvectors(self, rows, divisor):
         from scipy.linalg import eigh
 
-        within, found = self._within(X, codes, divisor)
+        within, found = self._within(rows, divisor)
         self.covariance_, self.means_ = within, found.means
         if self.covariance_estimator is None and not isinstance(self.shrinkage, str):
             pooled = found.scatter.sum(axis=0) if found.scatter.ndim == 3 else found.scatter
-            off = (found.means - found.counts @ found.means / len(X)) * np.sqrt(
+            off = (found.means - found.counts @ found.means / rows.shape[0]) * np.sqrt(
                 found.counts[:, None]
             )
             total = shrunk((pooled + off.T @ off) / divisor, self.shrinkage or 0.0)
         else:
-            total = estimated_covariance(X, self.shrinkage, self.covariance_estimator)
+            total = estimated_covariance(rows.X, self.shrinkage, self.covariance_estimator)
         values, vectors = eigh(total - within, within)
         order = np.argsort(values)[::-1]
         self.explained_variance_ratio_ = (values / values.sum())[order][: self._max_components]
@@ -223,11 +234,11 @@ class LinearDiscriminantAnalysis(
         coef = self.means_ @ self.scalings_ @ self.scalings_.T
         return coef, -0.5 * np.einsum("kj,kj->k", self.means_, coef) + _logs(self.priors_)
 
-    def _by_singular_values(self, X, codes, divisor):
-        n, d = X.shape
+    def _by_singular_values(self, rows, divisor):
+        n, d = rows.shape
         n_classes = len(self.classes_)
         if d <= n:
-            found = class_scatter(X, codes, n_classes, self.priors is not None)
+            found = rows.scatter(self.priors is not None)
             scatter = found.scatter.sum(axis=0) if found.scatter.ndim == 3 else found.scatter
             self.means_ = found.means
             spread, kept = self._scales(np.diag(scatter) / n)
@@ -235,15 +246,16 @@ class LinearDiscriminantAnalysis(
             singular = np.sqrt(np.maximum(values[::-1], 0.0))
             axes = vectors[:, ::-1] * kept[:, None]
         else:
-            self.means_ = np.array([X[codes == k].mean(axis=0) for k in range(n_classes)], float)
-            centred = X - self.means_[codes]
+            own = [rows.of_class(k).mean(axis=0) for k in range(n_classes)]
+            self.means_ = np.array(own, float)
+            centred = rows.X - self.means_[rows.codes]
             spread, kept = self._scales((centred**2).mean(axis=0))
             _, singular, right = np.linalg.svd(
                 centred * kept / spread / np.sqrt(divisor), full_matrices=False
             )
             axes = right.T
         if self.store_covariance:
-            self.covariance_ = self._within(X, codes, divisor)[0]
+            self.covariance_ = self._within(rows, divisor)[0]
         self.xbar_ = self.priors_ @ self.means_
         rank = int(np.sum(singular > self.tol))
         if rank == 0:

@@ -15,7 +15,8 @@ from fastml._threads import effective_n_threads, single_threaded_blas
 from fastml._validation import FLOATS, validate_data
 from fastml.discriminant_analysis._draws import draw_classes
 from fastml.discriminant_analysis._scatter import (
-    class_scatter,
+    LabelledBlocks,
+    LabelledRows,
     estimated_covariance,
     shrunk,
 )
@@ -127,6 +128,13 @@ class QuadraticDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
         """
         X, y = validate_data(self, X, y, dtype=FLOATS)
         classes, codes = classes_and_codes(y)
+        return self._learn(LabelledRows(X, codes, len(classes)), classes)
+
+    def _fit_blocks(self, passes):
+        classes = passes.classes()
+        self._learn(LabelledBlocks(passes, classes), classes)
+
+    def _learn(self, rows, classes):
         n_classes = len(classes)
         if n_classes < 2:
             raise ValueError(
@@ -139,21 +147,21 @@ class QuadraticDiscriminantAnalysis(ClassifierMixin, BaseEstimator):
                 "covariance_estimator is not supported with solver='svd'. "
                 "Try solver='eigen' instead."
             )
-        counts = np.bincount(codes, minlength=n_classes)
+        counts = rows.counts
         if (counts == 1).any():
             label = classes[np.argmax(counts == 1)]
             raise ValueError(f"y has only 1 sample in class {label}, covariance is ill defined.")
-        priors = counts / len(X) if self.priors is None else np.array(self.priors)
+        priors = counts / rows.shape[0] if self.priors is None else np.array(self.priors)
         if len(priors) != n_classes:
             raise ValueError(f"priors must have {n_classes} entries, one for each class")
-        found = class_scatter(X, codes, n_classes, True)
+        found = rows.scatter(True)
         covariances, scalings, rotations = [], [], []
         for k, label in enumerate(classes):
             if self.covariance_estimator is None and not isinstance(self.shrinkage, str):
                 divisor = counts[k] - 1.0 if self.unbiased else counts[k]
                 covariance = shrunk(found.scatter[k] / divisor, self.shrinkage or 0.0)
             else:
-                own = X[codes == k]
+                own = rows.of_class(k)
                 covariance = estimated_covariance(own, self.shrinkage, self.covariance_estimator)
             values, vectors = np.linalg.eigh(covariance)
             scaling, rotation = values[::-1], vectors[:, ::-1]

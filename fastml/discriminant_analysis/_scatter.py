@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fastml._engines.passes import RowBlock, codes_of, refuse_nan
+
 ROWS_AT_ONCE = 4096
 
 
@@ -59,6 +61,56 @@ def class_scatter(X: NDArray, codes: NDArray, n_classes: int, by_class: bool) ->
         here = block_scatter(X[rows], codes[rows], n_classes, by_class)
         found = here if found is None else found.merged(here)
     assert found is not None
+    return found
+
+
+class LabelledRows:
+    """Rows in memory with the codes of their classes."""
+
+    def __init__(self, X: NDArray, codes: NDArray, n_classes: int):
+        self.X, self.codes, self.n_classes = X, codes, n_classes
+        self.shape, self.dtype = X.shape, X.dtype
+        self.counts = np.bincount(codes, minlength=n_classes)
+
+    def scatter(self, by_class: bool) -> ClassScatter:
+        return class_scatter(self.X, self.codes, self.n_classes, by_class)
+
+    def of_class(self, k: int) -> NDArray:
+        return self.X[self.codes == k]
+
+
+class LabelledBlocks:
+    """The same of rows in blocks, which are not at hand."""
+
+    def __init__(self, passes, classes: NDArray):
+        self.passes, self.classes = passes, classes
+        self.shape, self.dtype = (passes.n_rows, passes.n_features), passes.dtype
+        self.counts = passes.reduced(block_class_sizes, np.add, classes, name="classes")
+
+    def scatter(self, by_class: bool) -> ClassScatter:
+        given = self.classes, by_class
+        return self.passes.reduced(block_class_scatter, ClassScatter.merged, *given, name="scatter")
+
+    @property
+    def X(self):
+        raise ValueError(
+            "on blocks there is no shrinkage='auto', no covariance_estimator, and no more features "
+            "than rows: these need all rows at once"
+        )
+
+    def of_class(self, k: int) -> NDArray:
+        return self.X
+
+
+def block_class_sizes(block: RowBlock, classes: NDArray) -> NDArray:
+    return np.bincount(codes_of(block, classes), minlength=len(classes))
+
+
+def block_class_scatter(block: RowBlock, classes: NDArray, by_class: bool) -> ClassScatter:
+    with np.errstate(invalid="ignore", over="ignore"):
+        found = class_scatter(block.X, codes_of(block, classes), len(classes), by_class)
+    if not np.isfinite(found.scatter).all():
+        refuse_nan(block)
     return found
 
 

@@ -16,6 +16,7 @@ from fastml._engines.linear.elastic_net import Problem, constrained, solve
 from fastml._sklearn import Interval, StrOptions, align_api_if_sparse, fit_context
 from fastml._validation import FLOATS, check_array, validate_data
 from fastml.linear_model._base import SCALINGS, LinearPredictor, loss_factor, settled
+from fastml.linear_model._blocks import net_of, refuse_summary, target_axes
 from fastml.linear_model._docs import NET_ENTRIES
 from fastml.linear_model._path import check_gram, enet_path, warn_of_gaps
 from fastml.linear_model._summarised import KEEP
@@ -222,6 +223,33 @@ class ElasticNet(MultiOutputMixin, RegressorMixin, _CoordinateModel):
         self._descend(X, Y, weights, y.ndim, joint=False, gram=gram)
         self._keep(X, Y if Y.shape[1] > 1 else Y[:, 0], sample_weight=weights)
         return self
+
+    def _fit_blocks(self, passes):
+        refuse_summary(self)
+        if self.constraint is not None or not isinstance(self.precompute, bool | np.bool_):
+            raise ValueError("on blocks there is neither a constraint nor a given Gram matrix")
+        axes, _ = target_axes(passes)
+        n = float(passes.n_rows)
+        alpha = self.alpha / (2.0 * n * loss_factor(self.scaling, n))
+        most = 1000 if self.max_iter is None else self.max_iter
+        found, gaps, squares, steps, total = net_of(
+            passes, alpha, self.l1_ratio, self.fit_intercept, tol=self.tol, most=most,
+            positive=self.positive, shuffle=self._shuffle(),
+        )  # fmt: skip
+        warn_of_gaps(
+            gaps, self.tol * squares, most, l1_ratio=self.l1_ratio,
+            single=passes.dtype == np.float32, stacklevel=5,
+        )  # fmt: skip
+        if not np.isfinite(found.coef).all():
+            raise ValueError(
+                "Coordinate descent iterations resulted in non-finite parameter values. The input "
+                "data may contain large values and need to be preprocessed."
+            )
+        self.alpha_ = float(alpha)
+        one = len(gaps) == 1
+        self.dual_gap_ = gaps[0] / total if one else gaps / total
+        self.n_iter_ = steps[0] if one else steps
+        self._set(found.coef, found.x_means, found.y_means, passes.dtype, axes, flat=True)
 
     def _gram(self, X, weights):
         """The Gram matrix to use, or whether to make one; None leaves it to the solver."""

@@ -11,6 +11,11 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from fastml._docs import COMMON, documented
 from fastml._engines.smooth_linear.design import SmoothDesign
+from fastml._engines.smooth_linear.in_blocks import (
+    BlocksObjective,
+    LossOfRows,
+    minimise_in_blocks,
+)
 from fastml._engines.smooth_linear.objective import SmoothObjective
 from fastml._engines.smooth_linear.offset import OffsetObjective
 from fastml._engines.smooth_linear.solvers import minimise, newton
@@ -27,6 +32,7 @@ from fastml._validation import (
 )
 from fastml.kernels.losses import definitions
 from fastml.linear_model._base import MANY_VALUES
+from fastml.linear_model._blocks import block_target_sums, both_sums, refuse_summary
 from fastml.linear_model._predictor import linear_predictor, warn_unless_converged
 from fastml.linear_model._summarised import KEEP, KEEP_ENTRY, Summarised
 
@@ -218,6 +224,24 @@ class GeneralizedLinearBase(CallbackSupport, Summarised, RegressorMixin, BaseEst
             "coef_": w[: X.shape[1]].copy(),
             "intercept_": w[-1] if self.fit_intercept else 0.0,
         }
+    def _fit_blocks(self, passes):
+        refuse_summary(self)
+        passes.need_target()
+        total, weighted, low = passes.reduced(block_target_sums, both_sums, name="targets")
+        self._check_range(low)
+        objective = BlocksObjective(
+            passes, LossOfRows(*self._loss(), self.fit_intercept), total, self.alpha
+        )
+        start = np.zeros(objective.n_free)
+        if self.fit_intercept:
+            mean = weighted / total
+            start[-1] = np.log(mean) if self._distribution()[2] else mean
+        found, _ = minimise_in_blocks(objective, start, 0.0, self.tol, self.max_iter)
+        warn_unless_converged(self, found, self.tol)
+        self.n_iter_ = found.n_iter
+        w = found.w.astype(passes.dtype, copy=False)
+        self.coef_ = w[: passes.n_features].copy()
+        self.intercept_ = w[-1] if self.fit_intercept else 0.0
 
     def _level(self, y, weights, offset) -> float:
         """The intercept to begin with: the best without weights, up to the offsets' spread."""

@@ -11,6 +11,13 @@ from fastml._docs import documented
 from fastml._engines.linear.least_squares import least_squares, non_negative
 from fastml._sklearn import Interval, fit_context
 from fastml.linear_model._base import LinearPredictor
+from fastml.linear_model._blocks import (
+    least_squares_of,
+    non_negative_of,
+    refuse_summary,
+    refuse_wide,
+    target_axes,
+)
 from fastml.linear_model._summarised import KEEP, KEEP_ENTRY
 
 
@@ -91,6 +98,18 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, LinearPredictor):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = not self.positive
         return tags
+
+    def _fit_blocks(self, passes):
+        refuse_summary(self)
+        refuse_wide(passes)
+        axes, n_targets = target_axes(passes)
+        if self.positive:
+            alphas = np.zeros(n_targets)
+            found = non_negative_of(passes, alphas, self.fit_intercept, 1e-14, 1_000_000)
+        else:
+            found = least_squares_of(passes, self.fit_intercept, self.tol)
+            self.rank_, self.singular_ = found.rank, found.singular.astype(passes.dtype)
+        self._set(found.coef, found.x_means, found.y_means, passes.dtype, axes, flat=False)
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):

@@ -18,6 +18,7 @@ from fastml._engines.linear.ridge import solve_named
 from fastml._sklearn import Interval, StrOptions, fit_context, validate_params
 from fastml._validation import FLOATS, check_array
 from fastml.linear_model._base import SCALINGS, LinearPredictor, loss_factor
+from fastml.linear_model._blocks import refuse_summary, refuse_wide, ridge_of, target_axes
 from fastml.linear_model._summarised import KEEP, KEEP_ENTRY
 
 SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
@@ -126,6 +127,17 @@ default='auto'
             self.solver != "cholesky" or not self.fit_intercept
         )
         return tags
+
+    def _fit_blocks(self, passes):
+        refuse_summary(self)
+        refuse_wide(passes)
+        solver = self._check_solver(False)
+        axes, n_targets = target_axes(passes)
+        factor = loss_factor(self.scaling, passes.total_weight())
+        alphas = self._alphas(n_targets) / factor
+        found = ridge_of(passes, alphas, self.fit_intercept, self.positive)
+        self.n_iter_, self.solver_ = None, solver
+        self._set(found.coef, found.x_means, found.y_means, passes.dtype, axes, flat=True)
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):

@@ -67,7 +67,7 @@ class Majoriser:
         self.lengths = np.empty(len(values))
         n_groups = len(self.unique)
         self.fitted = np.empty(n_groups)
-        self.blocks = kernels.Blocks(
+        self.blocks = kernels.PooledRuns(
             np.empty(n_groups), np.empty(n_groups), np.empty(n_groups, dtype=np.intp)
         )
         self.groups_per_chunk = chunk_rows(n_groups, 32.0)

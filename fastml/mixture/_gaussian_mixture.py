@@ -18,6 +18,7 @@ from fastml._sklearn import Interval, StrOptions, fit_context, num_samples
 from fastml._validation import FLOATS, check_fitted, relative_weights
 from fastml.kernels.mixture.em import HARD, STATISTICS, STORE, STORE_LABELS
 from fastml.mixture import _start
+from fastml.mixture._blocks import MixtureBlocks
 from fastml.mixture._progress import RunProgress
 
 
@@ -226,15 +227,49 @@ class GaussianMixture(CallbackSupport, DensityMixin, BaseEstimator):
             best = self._best_run(X, rows, given, start, random_state, source, steps)
         parameters, self.lower_bound_, self.lower_bounds_, self.converged_ = best
         self.n_iter_ = len(self.lower_bounds_)
+        self._warn_unless_converged()
+        self._set_parameters([array.astype(X.dtype, copy=False) for array in parameters])
+        return X
+
+    def _fit_blocks(self, passes):
+        r"""As `fit`; starts by k-means begin with k-means\|\| (Bahmani et al., 2012)."""
+        if passes.n_rows < max(2, self.n_components):
+            raise ValueError(
+                "Expected n_samples >= n_components but got n_components = "
+                f"{self.n_components}, n_samples = {passes.n_rows}"
+            )
+        given = _start.check_given(self, passes.n_features)
+        rows = MixtureBlocks(passes, self)
+        random_state = check_random_state(self.random_state)
+        best = None
+        for _ in range(self.n_init):
+            found = None
+            if not all(array is not None for array in given):
+                found = rows.start(random_state)
+            parameters = _start.replace_given(rows.shape, found, given)
+            bound, bounds, converged = -np.inf, [], False
+            for _ in range(self.max_iter):
+                previous = bound
+                bound, parameters = rows.step(parameters, self._hard)
+                bounds.append(bound)
+                converged = abs(bound - previous) < self.tol
+                if converged:
+                    break
+            if best is None or bound > best[1]:
+                best = parameters, bound, bounds, converged
+        parameters, self.lower_bound_, self.lower_bounds_, self.converged_ = best
+        self.n_iter_ = len(self.lower_bounds_)
+        self._warn_unless_converged()
+        self._set_parameters([array.astype(passes.dtype, copy=False) for array in parameters])
+
+    def _warn_unless_converged(self):
         if not self.converged_ and self.max_iter > 0:
             warnings.warn(
                 "Best performing initialization did not converge. Try different init parameters, "
                 "or increase max_iter, tol, or check for degenerate data.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
-        self._set_parameters([array.astype(X.dtype, copy=False) for array in parameters])
-        return X
 
     def _best_run(self, X, rows, given, start, random_state, source, steps):
         """The run of the greatest bound: what `_run` returns."""

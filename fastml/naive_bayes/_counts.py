@@ -6,7 +6,9 @@ from numbers import Real
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
 
+from fastml._engines.passes import RowBlock, codes_of, refuse_nan
 from fastml._sklearn import Interval
 from fastml.naive_bayes._discrete import DiscreteBase, sums_by_class
 
@@ -20,6 +22,34 @@ class CountsBase(DiscreteBase):
 
     def _add_counts(self, X, codes, weights):
         self.feature_count_ += sums_by_class(X, codes, weights, len(self.classes_))
+
+    def _fit_blocks(self, passes):
+        alpha = self._check_alpha()
+        self.classes_ = passes.classes()
+        if self.class_prior is not None and len(self.class_prior) != len(self.classes_):
+            raise ValueError("Number of priors must match number of classes.")
+        empty = clone(self)
+        found = passes.reduced(block_counts, both_counts, empty, self.classes_, name="counts")
+        self.class_count_, self.feature_count_ = found
+        self._finish_all(alpha)
+
+
+def block_counts(block: RowBlock, model, classes):
+    """(rows, sums of features) of every class."""
+    if not np.isfinite(block.X).all():
+        refuse_nan(block)
+    model = clone(model)
+    X, _ = model._check_training(block.X, block.y, True)
+    model.classes_ = classes
+    model._reset_counts(len(classes), X.shape[1])
+    codes = codes_of(block, classes)
+    model._add_counts(X, codes, block.weights)
+    counts = np.bincount(codes, weights=block.weights, minlength=len(classes))
+    return counts.astype(np.float64), model.feature_count_
+
+
+def both_counts(a, b):
+    return a[0] + b[0], a[1] + b[1]
 
 
 class NonNegativeCounts(CountsBase):

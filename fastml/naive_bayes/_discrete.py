@@ -127,6 +127,11 @@ class DiscreteBase(NaiveBayesBase):
             raise ValueError("Number of priors must match number of classes.")
         self._add_counts(X, codes, weights)
         self.class_count_ += np.bincount(codes, weights=weights, minlength=n_classes)
+        return self._finish_all(alpha)
+
+    def _finish_all(self, alpha):
+        """Attributes from the counts."""
+        n_classes = len(self.classes_)
         self._finish(alpha)
         if self.class_prior is not None:
             self.class_log_prior_ = np.log(self.class_prior)

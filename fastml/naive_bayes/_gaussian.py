@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastml._engines.labels import classes_and_codes
+from fastml._engines.passes import RowBlock, codes_of, refuse_nan
 from fastml._sklearn import Interval, check_partial_fit_first_call, fit_context
 from fastml._threads import chunk_rows, effective_n_threads
 from fastml._validation import FLOATS, check_sample_weight, kernel_view, validate_data
@@ -57,6 +58,24 @@ def moments_of(X: NDArray, codes: NDArray, weights, n_classes: int, n_jobs) -> C
         n_threads=n_threads,
     )  # fmt: skip
     return _merge(counts, means, squares)
+
+
+def block_class_moments(block: RowBlock, classes: NDArray) -> tuple[ClassMoments, ClassMoments]:
+    """Of the classes with weights, and of all rows without."""
+    codes = codes_of(block, classes)
+    with np.errstate(invalid="ignore", over="ignore"):
+        moments = moments_of(block.X, codes, block.weights, len(classes), None)
+        if block.weights is None:
+            rows = moments.together()
+        else:
+            rows = moments_of(block.X, np.zeros_like(codes), None, 1, None)
+    if not np.isfinite(rows.squares).all():
+        refuse_nan(block)
+    return moments, rows
+
+
+def both_moments(a, b) -> tuple[ClassMoments, ClassMoments]:
+    return a[0].merged(b[0]), a[1].merged(b[1])
 
 
 class GaussianNB(NaiveBayesBase):
@@ -166,6 +185,16 @@ class GaussianNB(NaiveBayesBase):
             rows = moments_of(X, np.zeros_like(codes), None, 1, self.n_jobs)
         if before is not None:
             moments, rows = before[0].merged(moments), before[1].merged(rows)
+        return self._finish(classes, moments, rows, priors)
+
+    def _fit_blocks(self, passes):
+        classes = passes.classes()
+        priors = None if self.priors is None else check_priors(self.priors, len(classes))
+        found = passes.reduced(block_class_moments, both_moments, classes, name="moments")
+        self._finish(classes, *found, priors)
+
+    def _finish(self, classes, moments, rows, priors):
+        """Attributes from the moments of classes and of all rows."""
         self.classes_ = classes
         self._moments, self._all_rows = moments, rows
         spread = np.max(rows.squares[0] / rows.counts[0])

@@ -31,6 +31,7 @@ from fastml.preprocessing._base import (
     refuse_infinity,
     work_type,
 )
+from fastml.preprocessing._blocks import block_extremes, block_moments, merged_moments, wider
 
 EPSILON = np.finfo(np.float64).eps
 NOT_CENTRED = (
@@ -178,11 +179,16 @@ class StandardScaler(CallbackSupport, Scaler):
                 found = ColumnMoments(*before).merged(ColumnMoments(*now))
             else:
                 found = found._replace(counts=found.counts + counts)
+        whole = weights is None and (first or np.asarray(self.n_samples_seen_).dtype.kind == "i")
+        self._finish(found, learns_moments, np.dtype(np.int64) if whole else X.dtype)
+        return self
+
+    def _finish(self, found, learns_moments, count_type):
+        """Attributes from the moments of all rows."""
+        d = len(found.counts)
         seen = found.counts
-        if weights is None and (first or np.asarray(self.n_samples_seen_).dtype.kind == "i"):
-            seen = seen.astype(np.int64)
-        elif X.dtype != np.float16:
-            seen = seen.astype(X.dtype, copy=False)
+        if count_type != np.float16:
+            seen = seen.astype(count_type, copy=False)
         self.mean_ = found.means if learns_moments else None
         self.var_ = found.variances if self.with_std else None
         self.n_samples_seen_ = seen[0] if d and (seen == seen[0]).all() else seen
@@ -195,7 +201,11 @@ class StandardScaler(CallbackSupport, Scaler):
                 scale = np.sqrt(self.var_)
                 scale[self.var_ <= bound] = 1.0
             self.scale_ = scale
-        return self
+
+    def _fit_blocks(self, passes):
+        found = passes.reduced(block_moments, merged_moments, name="moments")
+        counts = passes.dtype if passes.has_weights else np.dtype(np.int64)
+        self._finish(found, self.with_mean or self.with_std, counts)
 
     def transform(self, X, copy=None):
         """Standardise rows.
@@ -330,12 +340,7 @@ class MinMaxScaler(Scaler):
         -------
         {self}
         """
-        least, most = self.feature_range
-        if least >= most:
-            raise ValueError(
-                "Minimum of desired feature range must be smaller than maximum. Got "
-                f"{self.feature_range}."
-            )
+        self._check_range()
         if sp.issparse(X):
             raise TypeError(
                 "MinMaxScaler does not support sparse input. Consider using MaxAbsScaler instead."
@@ -347,14 +352,32 @@ class MinMaxScaler(Scaler):
             refuse_infinity(self, X)
         if not first:
             low, high = np.fmin(self.data_min_, low), np.fmax(self.data_max_, high)
+        self._finish(low, high, X.shape[0] + (0 if first else self.n_samples_seen_), X.dtype)
+        return self
+
+    def _finish(self, low, high, n_rows, dtype):
+        """Attributes from the extremes of all rows."""
+        least, most = self.feature_range
         with np.errstate(over="ignore"):
             spread = high - low
-        scale = (np.asarray(most, X.dtype) - np.asarray(least, X.dtype)) / without_zeros(spread)
-        self.n_samples_seen_ = X.shape[0] + (0 if first else self.n_samples_seen_)
+        scale = (np.asarray(most, dtype) - np.asarray(least, dtype)) / without_zeros(spread)
+        self.n_samples_seen_ = n_rows
         self.scale_ = scale
         self.min_ = least - low * scale
         self.data_min_, self.data_max_, self.data_range_ = low, high, spread
-        return self
+
+    def _fit_blocks(self, passes):
+        self._check_range()
+        low, high = passes.reduced(block_extremes, wider, name="extremes")
+        self._finish(low, high, passes.n_rows, passes.dtype)
+
+    def _check_range(self):
+        least, most = self.feature_range
+        if least >= most:
+            raise ValueError(
+                "Minimum of desired feature range must be smaller than maximum. Got "
+                f"{self.feature_range}."
+            )
 
     def transform(self, X):
         """Scale rows.
@@ -463,6 +486,12 @@ class MaxAbsScaler(Scaler):
         self.max_abs_ = largest
         self.scale_ = without_zeros(largest)
         return self
+
+    def _fit_blocks(self, passes):
+        low, high = passes.reduced(block_extremes, wider, name="extremes")
+        self.n_samples_seen_ = passes.n_rows
+        self.max_abs_ = np.maximum(np.abs(low), np.abs(high))
+        self.scale_ = without_zeros(self.max_abs_)
 
     def transform(self, X):
         """Scale rows.

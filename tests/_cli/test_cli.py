@@ -454,6 +454,7 @@ def test_rows_without_peers_are_measured_on_demand(monkeypatch, capsys):
 
 
 NOT_SHOWN = {
+    "blocks",
     "convert",
     "explore",
     "feature_selection",

@@ -19,6 +19,7 @@ from fastml._engines.linear.design import CentredDesign
 from fastml._engines.linear.moments import MANY_VALUES, Centred, careful_moments
 from fastml._engines.smooth_linear.design import SmoothDesign
 from fastml._threads import single_threaded_blas
+from fastml._engines.linear.moments import Centred, Moments, careful_moments
 
 ACCURATE, NOTHING = 1e-8, 1e-13
 """Eigenvalues of a Gram matrix, over the largest: trusted above the first, zero below the other."""
@@ -59,7 +60,37 @@ def least_squares(X, Y: NDArray, weights, centre: bool, tol: float) -> Fit:
         return by_decomposition(CentredDesign(X, weights, centre), Y, tol)
     if d > n:
         return _wide(CentredDesign(X, weights, centre), Y, tol)
-    return _tall(X, Y, weights, centre, tol)
+    return tall(RowsAtHand(X, Y, weights, centre), tol)
+
+
+class RowsAtHand:
+    """What solvers for tall data ask of X and Y, which are in memory."""
+
+    def __init__(self, X, Y: NDArray, weights, centre: bool):
+        self.X, self.Y, self.weights, self.centre = X, Y, weights, centre
+        self._design: CentredDesign | None = None
+
+    @property
+    def design(self) -> CentredDesign:
+        if self._design is None:
+            self._design = CentredDesign(self.X, self.weights, self.centre)
+        return self._design
+
+    def moments(self) -> Moments:
+        return careful_moments(self.X, self.Y, self.weights, self.centre)
+
+    def finite(self) -> bool:
+        return all_finite(self.X)
+
+    def unknown(self) -> Fit:
+        return unknown(self.X, self.Y)
+
+    def left(self, coef: NDArray, centred: Centred) -> NDArray:
+        """A'(b − A w) for every target."""
+        return self.design.transposed(self.design.targets(self.Y)[0] - self.design.product(coef))
+
+    def decomposed(self, tol: float) -> Fit:
+        return by_decomposition(self.design, self.Y, tol)
 
 
 def all_finite(X) -> bool:
@@ -90,15 +121,18 @@ def _tall(X, Y, weights, centre, tol) -> Fit:
 
 def _from_moments(X, Y, weights, centre, tol, moments) -> Fit:
     centred = Centred.of(moments, centre)
+def tall(rows, tol: float) -> Fit:
+    """By the Gram matrix of `RowsAtHand`, or of rows in blocks that answer the same calls."""
+    centred = Centred.of(rows.moments(), rows.centre)
     gram = centred.gram
     if not np.isfinite(gram).all():
-        if not all_finite(X):
-            return unknown(X, Y)
-        return by_decomposition(CentredDesign(X, weights, centre), Y, tol)  # too large to square
+        if not rows.finite():
+            return rows.unknown()
+        return rows.decomposed(tol)  # too large to square
     values = np.linalg.eigvalsh(gram)
     largest = max(values[-1], 0.0)
     if _uncertain(values, largest, tol):
-        return by_decomposition(CentredDesign(X, weights, centre), Y, tol)
+        return rows.decomposed(tol)
     singular = np.sqrt(np.maximum(values, 0.0))[::-1].copy()
     rank = int((values > max(tol * tol, NOTHING) * largest).sum())
     if rank < len(gram):
@@ -108,6 +142,7 @@ def _from_moments(X, Y, weights, centre, tol, moments) -> Fit:
     smallest = values[len(values) - rank] if rank else 0.0
     if smallest < WELL_CONDITIONED * largest:
         left = pulls(X, Y, weights, centre, centred, coef)
+        left = rows.left(coef, centred)
         if rank < len(gram):
             coef = coef + _minimum_norm(gram, left, rank)
         else:

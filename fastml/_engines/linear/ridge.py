@@ -72,6 +72,30 @@ def ridge(X, Y: NDArray, alphas: NDArray, weights, centre: bool) -> Fit:
 def _of_targets(centred: Centred, own: NDArray) -> Centred:
     """What is needed of some of the targets to refine their weights."""
     return centred._replace(y_means=centred.y_means[own])
+def tall_ridge(rows, alphas: NDArray) -> Fit:
+    """Exact solution for one penalty a target, of rows in blocks (`in_blocks.RowsInBlocks`)."""
+    centred = Centred.of(rows.moments(), rows.centre)
+    matrix, right = centred.gram, centred.cross
+    coef = np.empty(right.shape)
+    for alpha in np.unique(alphas):
+        own = alphas == alpha
+        solved = _positive_definite(matrix, alpha, right[:, own])
+        if solved is None:
+            R, _, _ = rows.triangle()
+            d = len(matrix)
+            coef[:, own] = _by_svd_of(R[:d, :d], R[:d, d:][:, own], alphas[own])
+            continue
+        again, rcond = solved
+        coef[:, own] = again.solution
+        if rcond < REFINED:
+            left = rows.left(_in_place(coef, own), centred)[:, own]
+            coef[:, own] += again(left - alpha * coef[:, own])
+    return Fit(coef, centred.x_means, centred.y_means)
+
+
+def _in_place(coef: NDArray, own: NDArray) -> NDArray:
+    """``coef`` of some targets, 0 for the others."""
+    return np.where(own, coef, 0.0)
 
 
 class _Factor:
@@ -106,8 +130,6 @@ def _positive_definite(matrix: NDArray, alpha: float, right: NDArray):
 
 def by_svd(design: CentredDesign, Y: NDArray, alphas: NDArray) -> Fit:
     """From A = U diag(s) V': w = V diag(s / (s² + alpha)) U' b; tall X by its triangle first."""
-    from scipy.linalg import svd
-
     targets, y_means = design.targets(Y)
     d = design.n_features
     if design.n_rows > 2 * d:
@@ -115,10 +137,16 @@ def by_svd(design: CentredDesign, Y: NDArray, alphas: NDArray) -> Fit:
         A, b = R[:d, :d], R[:d, d:]
     else:
         A, b = design.rows(slice(None)), targets
+    return Fit(_by_svd_of(A, b, alphas), design.means, y_means)
+
+
+def _by_svd_of(A: NDArray, b: NDArray, alphas: NDArray) -> NDArray:
+    from scipy.linalg import svd
+
     U, s, Vt = svd(A, full_matrices=False, check_finite=False)
     kept = s > 1e-15 * max(A.shape) * s.max(initial=0.0)
     U, s, Vt = U[:, kept], s[kept, None], Vt[kept]
-    return Fit(Vt.T @ (s / (s * s + alphas) * (U.T @ b)), design.means, y_means)
+    return Vt.T @ (s / (s * s + alphas) * (U.T @ b))
 
 
 def by_conjugate_gradients(design: CentredDesign, Y, alphas, tol, max_iter, verbose=0) -> Fit:

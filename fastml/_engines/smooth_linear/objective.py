@@ -115,6 +115,10 @@ class SmoothObjective:
         self.last_gram = gram
         return self.with_penalty(gram)
 
+    def summed_hessian(self) -> NDArray:
+        """Without the penalty, summed over the rows."""
+        return self.design.gram(self.curvatures)[: self.n_free, : self.n_free]
+
     def with_penalty(self, gram: NDArray) -> NDArray:
         """A Hessian of the mean loss plus that of the penalty as it is now."""
         hessian = gram.copy()

@@ -143,6 +143,18 @@ class SoftmaxObjective:
         the intercept and without a penalty, it is given a curvature: steps have no part there. With
         ``determined`` that is the intercept only.
         """
+        K, m = self.n_classes, self.n_lines
+        H = self.summed_hessian() / self.total
+        H.flat[:: self.n_free + 1] += self.penalty
+        if self.reference is not None:
+            return H
+        for j in range(m - 1 if determined and self.fit_intercept else 0, m):
+            if self.penalty[j * K] == 0.0 and (self.fit_intercept or not determined):
+                H[j * K : j * K + K, j * K : j * K + K] += max(H[j * K, j * K], 1e-12) / K
+        return H
+
+    def summed_hessian(self) -> NDArray:
+        """Without the penalty, summed over the rows."""
         K, m, P = self.n_classes, self.n_lines, self.probabilities()
         H = np.empty((self.n_free, self.n_free))
         for a in range(K):
@@ -150,15 +162,9 @@ class SoftmaxObjective:
                 p = P[:, a] * ((1.0 - P[:, a]) if a == b else P[:, b])
                 if len(self.weights):
                     p *= self.weights
-                G = self.design.gram(p)[:m, :m] / self.total
+                G = self.design.gram(p)[:m, :m]
                 H[a::K, b::K] = G if a == b else -G
                 H[b::K, a::K] = H[a::K, b::K]
-        H.flat[:: self.n_free + 1] += self.penalty
-        if self.reference is not None:
-            return H
-        for j in range(m - 1 if determined and self.fit_intercept else 0, m):
-            if self.penalty[j * K] == 0.0 and (self.fit_intercept or not determined):
-                H[j * K : j * K + K, j * K : j * K + K] += max(H[j * K, j * K], 1e-12) / K
         return H
 
 

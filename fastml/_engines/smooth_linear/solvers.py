@@ -57,7 +57,7 @@ def sampled_newton(objective, w: NDArray, tol: float, max_iter: int, report) -> 
     return newton(objective, w, tol, max_iter, factor, report)[0]
 
 
-def sample_size(objective: SmoothObjective) -> int | None:
+def sample_size(objective: Any) -> int | None:
     """Rows to start with; None if there are too few for that to pay."""
     rows = max(SAMPLE_ROWS, ROWS_PER_WEIGHT * objective.n_free)
     return rows if objective.design.n_rows >= LEAST_SHARE * rows else None

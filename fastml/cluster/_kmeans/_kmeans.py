@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state, gen_batches
 
+from fastml._engines.kmeans.in_blocks import KMeansBlocks
 from fastml._engines.kmeans.lloyd import run_starts
 from fastml._engines.kmeans.make_rows import make_rows
 from fastml._engines.kmeans.once import warn_of_empty_clusters
@@ -195,6 +197,36 @@ class KMeans(CallbackSupport, BaseKMeans):
         self.inertia_ = best.inertia * unit
         self.n_iter_ = best.n_iter
         return self
+
+    def _fit_blocks(self, passes):
+        r"""As `fit`; 'k-means++' is its form for blocks, k-means\|\| (Bahmani et al., 2012)."""
+        shape = SimpleNamespace(
+            shape=(passes.n_rows, passes.n_features), dtype=np.dtype(passes.dtype)
+        )
+        self._check_params_vs_input(shape, default_n_init=10)
+        if callable(self.init) or (isinstance(self.init, str) and self.init == "random-partition"):
+            raise ValueError("on blocks init must be 'k-means++', 'random' or an array")
+        given = self._check_init(shape)
+        random_state = check_random_state(self.random_state)
+        rows = KMeansBlocks(passes, self.n_clusters)
+        best = None
+        for _ in range(self._n_init):
+            if not isinstance(given, str):
+                start = given - rows.shift
+            elif given == "k-means++":
+                start = rows.seed(random_state)
+            else:
+                start = rows.draw(self.n_clusters, random_state) - rows.shift
+            start = np.ascontiguousarray(start, dtype=passes.dtype)
+            found = rows.run(start, self.max_iter, self.tol * rows.mean_variance)
+            if best is None or found.inertia < best.inertia:
+                best = found
+        if best.n_empty:
+            warn_of_empty_clusters(np.arange(self.n_clusters - best.n_empty), self.n_clusters)
+        self._X_mean = rows.shift
+        self.cluster_centers_ = best.centers + rows.shift
+        self._n_features_out = self.n_clusters
+        self.inertia_, self.n_iter_ = best.inertia, best.n_iter
 
     def _is_better(self, run, best):
         """Rounding may lower the inertia of one and the same partition: that is no better run."""

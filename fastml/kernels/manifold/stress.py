@@ -113,7 +113,7 @@ def pair_distances(Y, rows, columns, pairs_per_chunk, out):
         _pair_chunk(start, stop, Y, rows, columns, out)
 
 
-class Blocks(NamedTuple):
+class PooledRuns(NamedTuple):
     """Runs of groups with one fitted value: sums of their values, sizes, and first groups."""
 
     sums: np.ndarray

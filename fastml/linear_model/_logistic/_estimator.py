@@ -13,7 +13,14 @@ from sklearn.utils.extmath import softmax
 
 from fastml._docs import documented
 from fastml._engines.labels import classes_and_codes
-from fastml._engines.smooth_linear.logistic import LogisticFit, LogisticProblem
+from fastml._engines.smooth_linear.in_blocks import (
+    BlocksObjective,
+    LossOfRows,
+    block_class_totals,
+    block_separated,
+    minimise_in_blocks,
+)
+from fastml._engines.smooth_linear.logistic import CLOSER, FEW_VALUES, LogisticFit, LogisticProblem
 from fastml._progress import CallbackSupport, fit_steps
 from fastml._sklearn import Hidden, Interval, StrOptions, fit_context
 from fastml._validation import (
@@ -22,6 +29,8 @@ from fastml._validation import (
     check_weights,
     validate_data,
 )
+from fastml.kernels.losses.definitions import BINOMIAL
+from fastml.linear_model._blocks import refuse_summary
 from fastml.linear_model._linear_classifier import LinearClassifier
 from fastml.linear_model._logistic._docs import LOGISTIC_ENTRIES
 from fastml.linear_model._logistic._names import (
@@ -351,6 +360,44 @@ class LogisticRegression(LogisticBase):
         self._set_weights(fit.weights, np.float64 if self.solver == "liblinear" else X.dtype)
         self._keep(X, y, sample_weight=weights)
         return self
+
+    def _fit_blocks(self, passes):
+        refuse_summary(self)
+        penalty, C, share = penalty_and_strength(self)
+        if self.firth:
+            raise ValueError("on blocks there is no Firth's penalty: firth must be False")
+        self.classes_ = passes.classes()
+        if len(self.classes_) < 2:
+            raise ValueError(
+                "This solver needs samples of at least 2 classes in the data, but the data "
+                f"contains only one class: {self.classes_[0]!r}"
+            )
+        totals = passes.reduced(block_class_totals, np.add, self.classes_, name="classes")
+        of_classes = self._class_weights(self.classes_, totals)
+        loss = LossOfRows(
+            BINOMIAL, 0.0, self.fit_intercept, self.classes_, of_classes,
+            self._reference() if len(self.classes_) > 2 else None,
+        )  # fmt: skip
+        total = float(totals.sum() if of_classes is None else totals @ of_classes)
+        objective = BlocksObjective(passes, loss, total, (1.0 - share) / C / total)
+        wanted = self.tol if objective.design.size > FEW_VALUES else self.tol * CLOSER
+        w = np.zeros(objective.n_free)
+        found, solver = minimise_in_blocks(objective, w, share / C / total, wanted, self.max_iter)
+        found = found._replace(converged=found.converged or found.gradient <= self.tol)
+        n_lines = 1 if len(self.classes_) == 2 else len(self.classes_)
+        weights = np.zeros((n_lines, passes.n_features + 1))
+        free = (
+            np.arange(n_lines)
+            if loss.reference is None
+            else np.flatnonzero(np.arange(n_lines) != loss.reference)
+        )
+        weights[free, : objective.n_lines] = found.w.reshape(objective.n_lines, -1).T
+        self._warn_unless_converged(LogisticFit(weights, found, solver))
+        if penalty is None and all(passes.results(block_separated, loss, weights, name="check")):
+            warnings.warn(SeparationWarning(), stacklevel=3)
+        self.n_iter_ = np.array([found.n_iter], dtype=np.int32)
+        self.solver_ = solver
+        self._set_weights(weights, np.float64 if self.solver == "liblinear" else passes.dtype)
 
     def _reference(self) -> int | None:
         """Number of the class whose weights are to be 0."""

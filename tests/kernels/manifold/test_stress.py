@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.isotonic import isotonic_regression
 
 from fastml.kernels.manifold import stress
-from fastml.kernels.manifold.stress import Blocks
+from fastml.kernels.manifold.stress import PooledRuns
 
 pytestmark = pytest.mark.small
 
@@ -61,7 +61,7 @@ def test_pooling(kind, per_chunk):
     g = len(means)
     expected = isotonic_regression(means, sample_weight=sizes)
     for n_threads in (1, 2):
-        blocks = Blocks(np.empty(g), np.empty(g), np.empty(g, dtype=np.intp))
+        blocks = PooledRuns(np.empty(g), np.empty(g), np.empty(g, dtype=np.intp))
         ends, fitted = np.empty(-(-g // per_chunk), dtype=np.intp), np.empty(g)
         stress.pool_chunks(values, begins, per_chunk, blocks, ends, n_threads=n_threads)
         squares = stress.pool_rest(per_chunk, ends, blocks, fitted)

@@ -1,0 +1,40 @@
+"""Rows in blocks: the same models, beside those of all rows in memory."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from fastml._cases._case import Case, Quality, find, sizes
+
+
+def clouds_in_blocks(n, d, k):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d)) + 4.0 * rng.normal(size=(k, d))[rng.integers(0, k, n)]
+    model = find("fastml.cluster.KMeans")(k, init=X[:k].copy(), n_init=1, max_iter=10, tol=0.0)
+    rows = min(65_536, max(16, n // 4))
+    blocks = find("fastml.blocks.Blocks").from_npy(X, block_rows=rows)
+    return SimpleNamespace(model=model, blocks=blocks, X=X, arguments=("model", "blocks"))
+
+
+def _in_memory(data):
+    """scikit-learn's on the same rows."""
+    kmeans = find("sklearn.cluster.KMeans")
+    parameters = data.model.get_params()
+    parameters.pop("n_jobs")
+    return lambda: kmeans(**parameters).fit(data.X)
+
+
+def _inertia(data, model) -> float:
+    return float(model.inertia_)
+
+
+CASES = (
+    Case(
+        "blocks-kmeans", "blocks.fit", "KMeans of blocks, {n:,} × {d}, {k} clusters, 10 steps",
+        clouds_in_blocks, sizes(n=(200, 20_000, 500_000), d=(3, 8, 16), k=(4, 16, 100)),
+        Quality("inertia", _inertia, better="less", tolerance=1e-6), {}, "call",
+        peers={"sklearn": _in_memory},
+    ),
+)  # fmt: skip

@@ -1,0 +1,152 @@
+"""Passes over blocks of rows: what an estimator that learns from blocks is given.
+
+An estimator that can has a method ``_fit_blocks(passes)``. A pass hands every block to a function
+of some module (so that it can be sent to another process), with what the blocks before have
+taught so far; what comes back is merged in the order of the blocks. So the result depends neither
+on who does the work nor on how many do it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class RowBlock(NamedTuple):
+    """Some rows that follow each other; ``first`` is the number of the first of them."""
+
+    number: int
+    first: int
+    X: NDArray
+    y: NDArray | None
+    weights: NDArray | None
+
+
+class RowCounts(NamedTuple):
+    """What is known of all rows before they are read."""
+
+    n_rows: int
+    n_features: int
+    n_blocks: int
+    dtype: np.dtype
+    has_target: bool
+    has_weights: bool
+
+
+class RunsTasks(Protocol):
+    """Whoever does the work: yields what ``function(block, *state)`` returned, block by block."""
+
+    def results(self, function: Callable, state: tuple, name: str) -> Iterator[Any]: ...
+
+
+class Passes:
+    """The rows of one fit, and passes over them."""
+
+    def __init__(self, counts: RowCounts, runner: RunsTasks):
+        self.counts, self.runner = counts, runner
+        self.n_rows, self.n_features, self.n_blocks = counts[:3]
+        self.dtype, self.has_target, self.has_weights = counts[3:]
+        self._classes: NDArray | None = None
+        self._weight: float | None = None
+
+    def results(self, function: Callable, *state, name: str = "pass") -> Iterator[Any]:
+        """``function(block, *state)`` of every block, in their order."""
+        return self.runner.results(function, state, name)
+
+    def reduced(self, function: Callable, merge: Callable, *state, name: str = "pass") -> Any:
+        """These, merged from the first to the last."""
+        found: Any = None
+        for here in self.results(function, *state, name=name):
+            found = here if found is None else merge(found, here)
+        return found
+
+    def need_target(self) -> None:
+        if not self.has_target:
+            raise ValueError("these blocks have no target: name it when they are made")
+
+    def classes(self) -> NDArray:
+        """The labels of all rows, sorted; one pass over the targets."""
+        if self._classes is None:
+            self.need_target()
+            self._classes = self.reduced(block_classes, _both, name="classes")
+        return self._classes
+
+    def total_weight(self) -> float:
+        """Of all rows."""
+        if not self.has_weights:
+            return float(self.n_rows)
+        if self._weight is None:
+            self._weight = float(sum(self.results(block_weight, name="weights")))
+        return self._weight
+
+    def check_finite(self) -> None:
+        """Raise scikit-learn's error if there is NaN or infinity in X."""
+        for _ in self.results(block_is_finite, name="check"):
+            pass
+
+    def rows_at(self, positions: NDArray) -> tuple[NDArray, NDArray | None, NDArray | None]:
+        """(X, y, weights) of some rows, whose ascending numbers are given."""
+        parts = [p for p in self.results(rows_of_block, positions, name="sample") if len(p[0])]
+        X, y, weights = zip(*parts)
+        return (
+            np.concatenate(X),
+            np.concatenate(y) if self.has_target else None,
+            np.concatenate(weights) if self.has_weights else None,
+        )
+
+    def some_rows(self, n_wanted: int) -> tuple[NDArray, NDArray | None, NDArray | None]:
+        """About so many, at equal distances."""
+        return self.rows_at(np.arange(0, self.n_rows, max(1, self.n_rows // n_wanted)))
+
+
+def block_classes(block: RowBlock) -> NDArray:
+    from fastml._engines.labels import classes_and_codes
+
+    assert block.y is not None
+    if block.y.ndim != 1:
+        raise ValueError(f"y should be a 1d array, got an array of shape {block.y.shape} instead.")
+    return classes_and_codes(np.asarray(block.y))[0]
+
+
+def _both(a: NDArray, b: NDArray) -> NDArray:
+    return np.union1d(a, b)
+
+
+def block_weight(block: RowBlock) -> float:
+    assert block.weights is not None
+    return float(np.sum(block.weights, dtype=np.float64))
+
+
+def block_is_finite(block: RowBlock) -> None:
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not np.isfinite(np.add.reduce(block.X, axis=None)):
+            refuse_nan(block)
+
+
+def refuse_nan(block: RowBlock) -> None:
+    """Raise scikit-learn's error, with the place, if the block has NaN or infinity."""
+    X = block.X
+    if np.isfinite(X).all():
+        return
+    row, column = np.argwhere(~np.isfinite(X))[0]
+    what = "NaN" if np.isnan(X[row, column]) else "infinity or a value too large"
+    raise ValueError(
+        f"Input X contains {what}: block {block.number}, row {block.first + row}, column {column}"
+    )
+
+
+def rows_of_block(block: RowBlock, positions: NDArray):
+    """(X, y, weights) of those of the numbered rows that are here."""
+    here = positions[np.searchsorted(positions, block.first) :]
+    here = here[: np.searchsorted(here, block.first + len(block.X))] - block.first
+    parts = (block.X, block.y, block.weights)
+    return tuple(None if part is None else np.asarray(part[here]) for part in parts)
+
+
+def codes_of(block: RowBlock, classes: NDArray) -> NDArray:
+    """Positions of the block's labels among the sorted classes."""
+    assert block.y is not None
+    return np.searchsorted(classes, block.y).astype(np.intp, copy=False)

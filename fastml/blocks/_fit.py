@@ -1,0 +1,92 @@
+"""Learning from blocks."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+
+from fastml._engines.passes import Passes
+from fastml._threads import single_threaded_blas
+from fastml.blocks._blocks import Blocks
+from fastml.blocks._run import Runner
+
+
+def fit(estimator, blocks: Blocks, executor=None, *, progress: bool = False):
+    """Fit an estimator to rows in blocks, a few of which are in memory at a time.
+
+    The model is that of ``estimator.fit`` on all rows, up to the order in which numbers are added.
+    It is the same to the bit for any executor, number of workers and number of threads: every
+    statistic is taken of one block, and those of blocks are merged in their order. Statistics of
+    single rows (``labels_``) are not kept: see `predict`.
+
+    Parameters
+    ----------
+    estimator : estimator
+        One of `trainable`; weights of the blocks are its ``sample_weight``.
+    blocks : Blocks
+        Rows, with a target if the estimator needs one.
+    executor : ThreadsExecutor, default=None
+        Who does the work; None: threads of this process.
+    progress : bool, default=False
+        Whether to show, on stderr, how far the passes over the blocks are.
+
+    Returns
+    -------
+    estimator : object
+        The same object, fitted. Where an error or Ctrl-C ends the fit, it is as it was.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fastml.blocks import Blocks, fit
+    >>> from fastml.linear_model import LinearRegression
+    >>> X = np.arange(12.0).reshape(6, 2) ** 2
+    >>> blocks = Blocks.from_npy(X, X @ [1.0, 2.0] + 3.0, block_rows=4)
+    >>> fit(LinearRegression(), blocks).coef_.round(6)
+    array([1., 2.])
+    """
+    if not hasattr(estimator, "_fit_blocks"):
+        raise TypeError(
+            f"{type(estimator).__name__} does not learn from blocks; those that do: "
+            f"{', '.join(trainable())}"
+        )
+    if blocks.has_weights and not has_fit_parameter(estimator, "sample_weight"):
+        raise ValueError(f"{type(estimator).__name__} takes no weights, and these blocks have some")
+    model = clone(estimator)
+    model._validate_params()
+    model.n_features_in_ = blocks.n_features
+    if blocks.feature_names is not None:
+        model.feature_names_in_ = np.array(blocks.feature_names, dtype=object)
+    with single_threaded_blas():  # what is done with the merged statistics rounds the same, too
+        model._fit_blocks(Passes(blocks.counts, Runner(blocks, executor, progress)))
+    parameters = estimator.get_params(deep=False)
+    vars(estimator).clear()
+    vars(estimator).update({**vars(model), **parameters})
+    return estimator
+
+
+def trainable() -> list[str]:
+    """Names of the estimators that learn from blocks.
+
+    Examples
+    --------
+    >>> from fastml.blocks import trainable
+    >>> "cluster.KMeans" in trainable()
+    True
+    """
+    import importlib
+    import inspect
+
+    import fastml
+
+    found = set()
+    for name in fastml._SUBMODULES:
+        if name in ("plot", "blocks"):
+            continue
+        module = importlib.import_module(f"fastml.{name}")
+        for public in module.__all__:
+            value = getattr(module, public)
+            if inspect.isclass(value) and hasattr(value, "_fit_blocks"):
+                found.add(f"{name}.{public}")
+    return sorted(found)

@@ -1,0 +1,109 @@
+"""Who does the work of a pass: threads of this process."""
+
+from __future__ import annotations
+
+import contextvars
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from fastml._threads import effective_n_threads, single_threaded_blas, thread_limit
+from fastml.blocks._blocks import Blocks
+
+
+class BlockTask:
+    """What is done with a block; can be sent to another process."""
+
+    def __init__(self, blocks: Blocks, function: Callable, state: tuple):
+        self.blocks, self.function, self.state = blocks, function, state
+
+    def __call__(self, number: int) -> Any:
+        # Sums of BLAS depend on its threads: one, whoever calls.
+        with single_threaded_blas():
+            return self.function(self.blocks.block(number), *self.state)
+
+
+class ThreadsExecutor:
+    """Blocks on threads of this process: one thread a block, or all for the few there are.
+
+    Parameters
+    ----------
+    n_jobs : int, default=None
+        Threads; None means all cores. Results are the same to the bit for any number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fastml.blocks import Blocks, ThreadsExecutor, fit
+    >>> from fastml.preprocessing import MaxAbsScaler
+    >>> blocks = Blocks.from_npy(np.array([[1.0], [-4.0], [2.0]]))
+    >>> fit(MaxAbsScaler(), blocks, executor=ThreadsExecutor(1)).scale_
+    array([4.])
+    """
+
+    def __init__(self, n_jobs=None):
+        self.n_jobs = n_jobs
+
+    def run(self, task: BlockTask) -> Iterator[Any]:
+        """What the task returns for every block, in their order."""
+        n_blocks = task.blocks.n_blocks
+        threads = effective_n_threads(self.n_jobs)
+        if threads == 1 or n_blocks < 2 * threads:
+            limit = contextvars.copy_context()
+            for number in range(n_blocks):
+                yield limit.run(_limited, task, number, threads)
+            return
+        pool = ThreadPoolExecutor(threads, thread_name_prefix="fastml-blocks")
+        waiting: deque[Future] = deque()
+        try:
+            for number in range(n_blocks):
+                waiting.append(pool.submit(_limited, task, number, 1))
+                if len(waiting) > 2 * threads:  # no more is read ahead
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _limited(task: BlockTask, number: int, threads: int) -> Any:
+    with thread_limit(threads):
+        return task(number)
+
+
+class Runner:
+    """Passes over the blocks of one call, counted."""
+
+    def __init__(self, blocks: Blocks, executor=None, progress: bool = False):
+        if not isinstance(blocks, Blocks):
+            raise TypeError(f"blocks must be a fastml.blocks.Blocks, got {type(blocks).__name__}")
+        if executor is None:
+            executor = ThreadsExecutor()
+        if not hasattr(executor, "run"):
+            raise TypeError(f"executor must be one of fastml.blocks, got {executor!r}")
+        self.blocks, self.executor, self.progress = blocks, executor, progress
+        self.n_passes = 0
+
+    def results(self, function: Callable, state: tuple, name: str) -> Iterator[Any]:
+        self.n_passes += 1
+        n, task = self.blocks.n_blocks, BlockTask(self.blocks, function, state)
+        try:
+            for done, found in enumerate(self.executor.run(task)):
+                if self.progress:
+                    _say(f"\rpass {self.n_passes} ({name}): {_bar(done + 1, n)} {done + 1}/{n}")
+                yield found
+        finally:
+            if self.progress:
+                _say("\n")
+
+
+def _bar(done: int, n: int) -> str:
+    filled = 20 * done // n
+    return "█" * filled + "·" * (20 - filled)
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()
