@@ -57,12 +57,14 @@ def served(accelerate):
         return agreement(KMeans(3, random_state=0).fit(X).predict(X))
 
 
-FAMILIES = {
-    "accelerate": served,
 def from_blocks(blocks):
     """1, if a model of blocks finds the three groups."""
     rows = blocks.Blocks.from_npy(X, y, block_rows=40)
     return blocks.score(blocks.fit(fastml.naive_bayes.GaussianNB(), rows), rows)
+
+
+FAMILIES = {
+    "accelerate": served,
     "blocks": from_blocks,
     "cluster": lambda m: agreement(labels_of(m.KMeans(3, random_state=0))),
     "convert": from_a_file,

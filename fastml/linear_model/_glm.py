@@ -224,6 +224,7 @@ class GeneralizedLinearBase(CallbackSupport, Summarised, RegressorMixin, BaseEst
             "coef_": w[: X.shape[1]].copy(),
             "intercept_": w[-1] if self.fit_intercept else 0.0,
         }
+
     def _fit_blocks(self, passes):
         refuse_summary(self)
         passes.need_target()

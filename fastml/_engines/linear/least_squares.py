@@ -16,10 +16,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastml._engines.linear.design import CentredDesign
-from fastml._engines.linear.moments import MANY_VALUES, Centred, careful_moments
+from fastml._engines.linear.moments import MANY_VALUES, Centred, Moments, careful_moments
 from fastml._engines.smooth_linear.design import SmoothDesign
 from fastml._threads import single_threaded_blas
-from fastml._engines.linear.moments import Centred, Moments, careful_moments
 
 ACCURATE, NOTHING = 1e-8, 1e-13
 """Eigenvalues of a Gram matrix, over the largest: trusted above the first, zero below the other."""
@@ -60,7 +59,8 @@ def least_squares(X, Y: NDArray, weights, centre: bool, tol: float) -> Fit:
         return by_decomposition(CentredDesign(X, weights, centre), Y, tol)
     if d > n:
         return _wide(CentredDesign(X, weights, centre), Y, tol)
-    return tall(RowsAtHand(X, Y, weights, centre), tol)
+    with lapack_threads(X):
+        return tall(RowsAtHand(X, Y, weights, centre), tol)
 
 
 class RowsAtHand:
@@ -68,13 +68,6 @@ class RowsAtHand:
 
     def __init__(self, X, Y: NDArray, weights, centre: bool):
         self.X, self.Y, self.weights, self.centre = X, Y, weights, centre
-        self._design: CentredDesign | None = None
-
-    @property
-    def design(self) -> CentredDesign:
-        if self._design is None:
-            self._design = CentredDesign(self.X, self.weights, self.centre)
-        return self._design
 
     def moments(self) -> Moments:
         return careful_moments(self.X, self.Y, self.weights, self.centre)
@@ -87,10 +80,10 @@ class RowsAtHand:
 
     def left(self, coef: NDArray, centred: Centred) -> NDArray:
         """A'(b − A w) for every target."""
-        return self.design.transposed(self.design.targets(self.Y)[0] - self.design.product(coef))
+        return pulls(self.X, self.Y, self.weights, self.centre, centred, coef)
 
     def decomposed(self, tol: float) -> Fit:
-        return by_decomposition(self.design, self.Y, tol)
+        return by_decomposition(CentredDesign(self.X, self.weights, self.centre), self.Y, tol)
 
 
 def all_finite(X) -> bool:
@@ -113,14 +106,6 @@ def lapack_threads(X):
     return contextlib.nullcontext()
 
 
-def _tall(X, Y, weights, centre, tol) -> Fit:
-    moments = careful_moments(X, Y, weights, centre)
-    with lapack_threads(X):
-        return _from_moments(X, Y, weights, centre, tol, moments)
-
-
-def _from_moments(X, Y, weights, centre, tol, moments) -> Fit:
-    centred = Centred.of(moments, centre)
 def tall(rows, tol: float) -> Fit:
     """By the Gram matrix of `RowsAtHand`, or of rows in blocks that answer the same calls."""
     centred = Centred.of(rows.moments(), rows.centre)
@@ -141,7 +126,6 @@ def tall(rows, tol: float) -> Fit:
         coef = _cholesky(gram, centred.cross)
     smallest = values[len(values) - rank] if rank else 0.0
     if smallest < WELL_CONDITIONED * largest:
-        left = pulls(X, Y, weights, centre, centred, coef)
         left = rows.left(coef, centred)
         if rank < len(gram):
             coef = coef + _minimum_norm(gram, left, rank)

@@ -72,6 +72,8 @@ def ridge(X, Y: NDArray, alphas: NDArray, weights, centre: bool) -> Fit:
 def _of_targets(centred: Centred, own: NDArray) -> Centred:
     """What is needed of some of the targets to refine their weights."""
     return centred._replace(y_means=centred.y_means[own])
+
+
 def tall_ridge(rows, alphas: NDArray) -> Fit:
     """Exact solution for one penalty a target, of rows in blocks (`in_blocks.RowsInBlocks`)."""
     centred = Centred.of(rows.moments(), rows.centre)
