@@ -41,6 +41,7 @@ inspection          permutation_importance, shapley_values, ...   forest, tree
 feature_selection   SelectKBest, mutual information, RFE, ...     selection
 imbalance           SMOTE, RandomOverSampler, TomekLinks, ...     (none)
 preprocessing       scalers, encoders, bins, new columns          preprocessing
+explore             describe: a table of data at a glance         explore
 blocks              data larger than memory                       (none)
 ==================  ============================================  ==========================
 
@@ -63,6 +64,7 @@ _SUBMODULES = (
     "density",
     "discriminant_analysis",
     "ensemble",
+    "explore",
     "feature_selection",
     "imbalance",
     "impute",

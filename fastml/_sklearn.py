@@ -24,7 +24,6 @@ HOMES = {
     "average_path_length": "sklearn.ensemble._iforest._average_path_length",
     "kmeans_single_elkan": "sklearn.cluster._kmeans._kmeans_single_elkan",
     "kmeans_single_lloyd": "sklearn.cluster._kmeans._kmeans_single_lloyd",
-    "kmeans_tolerance": "sklearn.cluster._kmeans._tolerance",
     "openmp_threads": "sklearn.utils._openmp_helpers._openmp_effective_n_threads",
     "BaseComposition": "sklearn.utils.metaestimators._BaseComposition",
     "BaseScorer": "sklearn.metrics._scorer._BaseScorer",

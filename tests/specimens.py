@@ -401,12 +401,23 @@ def stump_of_xgboost() -> str:
 def function_settings() -> dict[str, dict]:
     """What single functions need instead."""
     from fastml._cases.convert import lightgbm_text
+    from fastml.blocks import Blocks
     from fastml.convert import save
+    from fastml.naive_bayes import GaussianNB
     from fastml.optimize import Steps
+    from fastml.preprocessing import StandardScaler
 
     saved = io.BytesIO()
     save(grown_tree(), saved)
+    blocks = Blocks.from_npy(rows(60), np.arange(60) % 2, block_rows=25)
+    bayes = GaussianNB().fit(rows(60), np.arange(60) % 2)
     return {
+        "blocks.fit": {"estimator": GaussianNB(), "blocks": blocks},
+        "blocks.kneighbors": {"blocks": blocks, "Q": rows(5)},
+        "blocks.predict": {"model": bayes, "blocks": blocks, "method": "predict_proba"},
+        "blocks.report": {"model": bayes, "blocks": blocks},
+        "blocks.score": {"model": bayes, "blocks": blocks},
+        "blocks.transform": {"model": StandardScaler().fit(rows(60)), "blocks": blocks},
         "from_lightgbm": {"model": lightgbm_text(2, 4, 4)},
         "from_xgboost": {"model": stump_of_xgboost()},
         "from_sklearn": {"model": line()},
@@ -453,7 +464,8 @@ def function_settings() -> dict[str, dict]:
 def call_arguments(path: str, function, dtype=np.float64) -> dict:
     """Keyword arguments with which to try the function."""
     known = arguments(dtype)
-    special = function_settings().get(path.rpartition(".")[2], {})
+    settings = function_settings()
+    special = settings.get(path, settings.get(path.rpartition(".")[2], {}))
     needed = {}
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):

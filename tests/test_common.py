@@ -39,7 +39,7 @@ every_function = pytest.mark.parametrize(("path", "function"), NUMERIC.items(), 
 
 def test_the_walk_finds_every_submodule():
     found = {path.partition(".")[0] for path in specimens.public_objects()}
-    assert found == set(fastml._SUBMODULES)
+    assert found == set(fastml._SUBMODULES) - set(specimens.SWITCHES)
 
 
 # ---------------------------------------------------------------------------- the contract

@@ -253,3 +253,9 @@ def odd_branches():
         manifold.TSNE(**SMALL, random_state=0).fit(X[:60]).transform(X[60:80])
 
     yield "new rows of t-SNE", new_rows
+
+    def in_space():
+        settings = {**SMALL, "n_components": 3, "method": "exact", "init": "random"}
+        manifold.TSNE(**settings, random_state=0).fit(X[:20])
+
+    yield "t-SNE in three dimensions by all pairs", in_space

@@ -487,7 +487,8 @@ def serve(path: str, cls: type) -> Served:
         make = fit_method if name in FITS else use_method
         if isinstance(member, AvailableIfDescriptor):
             inner = make(served, name, member.fn)
-            replace(served, name, AvailableIfDescriptor(inner, member.check, member.attribute_name))
+            check = check_of_twin(member.check)
+            replace(served, name, AvailableIfDescriptor(inner, check, member.attribute_name))
         elif inspect.isfunction(member):
             replace(served, name, make(served, name, member))
     importances = "feature_importances_"
@@ -499,6 +500,22 @@ def serve(path: str, cls: type) -> Served:
     replace(served, "__getstate__", state_method(get))
     replace(served, "__setstate__", set_state_method(served, put))
     return served
+
+
+def check_of_twin(check: Callable) -> Callable:
+    """Whether a method is there, asked of fastml's model: scikit-learn's parts need not be made."""
+
+    def is_there(self: Any) -> Any:
+        slot = slot_of(self)
+        if slot is not None and slot.twin is not None:
+            try:
+                return check(slot.twin)
+            except AttributeError as error:
+                if error.obj is not slot.twin:  # a part of it has no such method
+                    raise
+        return check(self)
+
+    return is_there
 
 
 def original_of(cls: type, name: str) -> Any:

@@ -14,6 +14,7 @@ from upstream.plugin import counterparts
 from fastml import accelerate
 from fastml.accelerate._functions import is_served
 from fastml.accelerate._names import CLASSES, FUNCTIONS, NOT_SERVED, names
+from fastml.convert import to_sklearn
 
 SERVED = [f"{module}.{name}" for module, listed in CLASSES.items() for name in listed
           if f"{module}.{name}" not in NOT_SERVED]  # fmt: skip
@@ -32,8 +33,8 @@ def model_and_twin(path):
     ours = getattr(importlib.import_module(f"fastml.{module}"), name)
     known = set(inspect.signature(theirs).parameters)
     parameters = next(each for each in specimens.variants(ours) if set(each) <= known)
-    twin = specimens.make(ours, **parameters)
-    model = theirs(**{name: getattr(twin, name) for name in known if name != "kwargs"})
+    model = theirs(**to_sklearn(specimens.make(ours, **parameters)).get_params(deep=False))
+    twin = specimens.make(ours, **model.get_params(deep=False))
     if getattr(model, "copy_X", True) is False:
         model.copy_X = True
     return model, twin
@@ -41,7 +42,9 @@ def model_and_twin(path):
 
 @pytest.mark.parametrize("path", SERVED)
 def test_class(path):
-    model, twin = model_and_twin(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # deprecated classes
+        model, twin = model_and_twin(path)
     X = specimens.rows(60)
     if "Label" in path:
         X = np.arange(60) % 3 if "Multi" not in path else [[i % 3, i % 5] for i in range(60)]
@@ -55,10 +58,11 @@ def test_class(path):
             if "Label" not in path:
                 specimens.fitted(twin, X)
                 expected = specimens.outputs(twin, X)
+                expected = {name: value for name, value in expected.items() if hasattr(model, name)}
                 assert_bit_equal(specimens.outputs(model, X), expected)
             data = pickle.dumps(model)
         assert b"fastml" not in data
-        assert set(vars(type(model))) == before
+        assert set(vars(type(model))) ^ before <= {"__slotnames__"}  # pickle's own memory
         # Without acceleration, the model and its pickle are scikit-learn's.
         if "Label" not in path:
             for each in (model, pickle.loads(data)):

@@ -89,12 +89,13 @@ def test_shap_explains_gradient_boosting():
 @pytest.mark.parametrize("name", ["svc", "k-means", "mixture"])
 def test_shap_explains_any_function(name):
     shap = pytest.importorskip("shap", reason="SHAP is not installed")
-    model = fitted(name)
+    rows = X.astype(np.float64)  # SHAP's, whatever is given; scikit-learn's k-means has one type
+    model = MODELS[name].fit(rows, CLASSES)
     say = (
         "predict" if name == "k-means" else {"svc": "decision_function"}.get(name, "predict_proba")
     )
     theirs = to_sklearn(model)
-    explainer = shap.explainers.Exact(getattr(theirs, say), X[:20])
-    found = explainer(X[:3])
+    explainer = shap.explainers.Exact(getattr(theirs, say), rows[:20])
+    found = explainer(rows[:3])
     total = found.values.sum(axis=1) + found.base_values
-    np.testing.assert_allclose(total, getattr(model, say)(X[:3]), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(total, getattr(model, say)(rows[:3]), rtol=1e-4, atol=1e-4)
