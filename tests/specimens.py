@@ -397,6 +397,22 @@ def stump_of_xgboost() -> str:
     return json.dumps({"learner": learner})
 
 
+def stump_of_catboost() -> str:
+    """A model of CatBoost: one split."""
+    columns = [
+        {"feature_index": f, "flat_feature_index": f, "nan_value_treatment": "AsIs"}
+        for f in range(4)
+    ]
+    split = {"split_type": "FloatFeature", "float_feature_index": 0, "border": 6.0}
+    model = {
+        "features_info": {"float_features": columns},
+        "model_info": {"params": {"loss_function": {"type": "RMSE"}}},
+        "oblivious_trees": [{"leaf_values": [-0.5, 0.5], "splits": [split]}],
+        "scale_and_bias": [1, [0.5]],
+    }
+    return json.dumps(model)
+
+
 @functools.cache
 def function_settings() -> dict[str, dict]:
     """What single functions need instead."""
@@ -418,6 +434,7 @@ def function_settings() -> dict[str, dict]:
         "blocks.report": {"model": bayes, "blocks": blocks},
         "blocks.score": {"model": bayes, "blocks": blocks},
         "blocks.transform": {"model": StandardScaler().fit(rows(60)), "blocks": blocks},
+        "from_catboost": {"model": stump_of_catboost()},
         "from_lightgbm": {"model": lightgbm_text(2, 4, 4)},
         "from_xgboost": {"model": stump_of_xgboost()},
         "from_sklearn": {"model": line()},

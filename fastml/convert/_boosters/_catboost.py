@@ -1,0 +1,224 @@
+"""CatBoost's JSON → trees.
+
+Rows and borders are float32; a row goes right if its value is above the border. All nodes of one
+level of an oblivious tree have the same split: bit i of a leaf's number says whether split i sent
+the row right. Values of the leaves stand leaf by leaf, in each of them output by output.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from fastml._engines.boosted.assemble import GrownTree
+from fastml.convert._boosters._model import (
+    TrainedElsewhere,
+    converted,
+)
+
+LINKS = {
+    **dict.fromkeys(("RMSE", "MAE", "Quantile", "MultiQuantile", "MAPE", "Lq"), "identity"),
+    **dict.fromkeys(("Huber", "Expectile", "LogCosh", "LogLinQuantile"), "identity"),
+    **dict.fromkeys(("MultiRMSE", "MultiRMSEWithMissingValues", "GroupQuantile"), "identity"),
+    **dict.fromkeys(("QueryRMSE", "QuerySoftMax", "PairLogit", "PairLogitPairwise"), "identity"),
+    **dict.fromkeys(("YetiRank", "YetiRankPairwise", "StochasticRank", "LambdaMart"), "identity"),
+    **dict.fromkeys(("Poisson", "Tweedie"), "exp"),
+    **dict.fromkeys(("Logloss", "CrossEntropy", "Focal", "MultiClassOneVsAll"), "sigmoid"),
+    "MultiClass": "softmax",
+}
+
+BINARY = ("Logloss", "CrossEntropy", "Focal")
+REFUSED = {
+    "categorical_features": "categories",
+    "text_features": "texts",
+    "embedding_features": "embeddings",
+}
+
+
+def from_catboost(model, *, classes=None):
+    """A model that CatBoost trained, predicting on fastml's kernels.
+
+    Rows are rounded to float32 before they are compared, missing values count as the smallest or
+    largest, as in training, and the link of the loss is applied, as CatBoostClassifier and
+    CatBoostRegressor do. Columns of categories, texts and embeddings are refused.
+
+    Parameters
+    ----------
+    model : catboost.CatBoost, CatBoostClassifier, CatBoostRegressor, CatBoostRanker, path or str
+        The trained model, a file of ``save_model(..., format="json")``, or its text.
+    classes : array-like, default=None
+        Labels of the classes; by default those of the model.
+
+    Returns
+    -------
+    model : estimator
+        A classifier with ``predict_proba`` for losses of classification, else a regressor;
+        both have ``raw_predict``.
+
+    Examples
+    --------
+    >>> import json
+    >>> from fastml.convert import from_catboost
+    >>> split = {"split_type": "FloatFeature", "float_feature_index": 0, "border": 1.5}
+    >>> column = {"feature_index": 0, "flat_feature_index": 0, "nan_value_treatment": "AsIs"}
+    >>> text = json.dumps({
+    ...     "features_info": {"float_features": [column]},
+    ...     "model_info": {"params": {"loss_function": {"type": "RMSE"}}},
+    ...     "oblivious_trees": [{"leaf_values": [-1.0, 2.0], "splits": [split]}],
+    ...     "scale_and_bias": [1, [10.0]],
+    ... })
+    >>> from_catboost(text).predict([[1.0], [2.0]])
+    array([ 9., 12.])
+    """
+    content = _content(model)
+    try:
+        source = read(content)
+        labels = _labels(content, source.n_classes)
+    except (KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
+        raise ValueError(f"this is not a model of CatBoost: {error!r}") from error
+    return converted(source, model, labels if classes is None else classes)
+
+
+def _content(model) -> dict:
+    if hasattr(model, "save_model"):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "model.json"
+            model.save_model(str(file), format="json")
+            return json.loads(file.read_bytes())
+    given = isinstance(model, str) and model.lstrip().startswith("{")
+    try:
+        return json.loads(model if given else Path(model).read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"this is not a model of CatBoost saved as JSON: {error}") from error
+
+
+def read(content: dict) -> TrainedElsewhere:
+    """What a model says."""
+    features = content["features_info"]
+    for name, word in REFUSED.items():
+        if features.get(name):
+            raise ValueError(f"CatBoost's models with columns of {word} cannot be converted")
+    loss = content["model_info"]["params"]["loss_function"]["type"]
+    if loss not in LINKS:
+        raise ValueError(f"CatBoost's loss {loss!r} cannot be converted")
+    if float(content["model_info"].get("binclass_probability_threshold", 0.5)) != 0.5:
+        raise ValueError(
+            "CatBoost's models with a probability threshold (set_probability_threshold) other than "
+            "0.5 cannot be converted"
+        )
+    scale, bias = content["scale_and_bias"]
+    baseline = np.array(bias, np.float64).reshape(-1)
+    n_outputs = len(baseline)
+    columns = sorted(features["float_features"], key=lambda column: column["flat_feature_index"])
+    if [column["flat_feature_index"] for column in columns] != list(range(len(columns))):
+        raise ValueError("CatBoost's models whose columns are not all numbers cannot be converted")
+    splits = _Splits(columns)
+    trees: list[GrownTree] = []
+    for table in content.get("oblivious_trees", []):
+        trees += splits.oblivious(table, n_outputs, scale)
+    for table in content.get("trees", []):
+        trees += splits.any_shape(table, n_outputs, scale)
+    names = [column.get("feature_id", "") for column in columns]
+    made_up = any(name in ("", str(i)) for i, name in enumerate(names))
+    return TrainedElsewhere(
+        "catboost",
+        loss,
+        trees or [GrownTree.constant(0.0)] * n_outputs,
+        baseline,
+        len(columns),
+        LINKS[loss],
+        n_classes=2 if loss in BINARY else n_outputs if loss.startswith("MultiClass") else 0,
+        row_type=np.float32,
+        feature_names=None if made_up else names,
+    )
+
+
+def _labels(content: dict, n_classes: int):
+    """Labels that the model knows; None if it knows none."""
+    facts = content["model_info"].get("class_params", {})
+    names = facts.get("class_names", [])
+    if n_classes and max(len(names), facts.get("classes_count", 0)) > n_classes:
+        raise ValueError(
+            "CatBoost's models with classes that training did not see cannot be converted"
+        )
+    return np.array(names) if n_classes and names else None
+
+
+class _Splits:
+    """Trees as (column, border, left, right), or the number of a leaf, → `GrownTree`."""
+
+    def __init__(self, columns: list[dict]):
+        self.columns = {column["feature_index"]: column for column in columns}
+        self.missing_left = {
+            column["flat_feature_index"]: column["nan_value_treatment"] != "AsTrue"
+            for column in columns
+        }
+
+    def condition(self, split: dict) -> tuple[int, float]:
+        """The column and the border."""
+        kind = split["split_type"]
+        if kind != "FloatFeature":
+            raise ValueError(f"CatBoost's splits by {kind} cannot be converted")
+        column = self.columns[split["float_feature_index"]]
+        return column["flat_feature_index"], float(np.float32(split["border"]))
+
+    def oblivious(self, table: dict, n_outputs: int, scale: float) -> list[GrownTree]:
+        """A tree per output, without branches that no row can reach and splits that change
+        nothing."""
+        conditions = [self.condition(split) for split in table["splits"] or []]
+        values = scale * np.array(table["leaf_values"], np.float64)
+        values = values.reshape(1 << len(conditions), n_outputs)
+        return [self.grown(_unfolded(conditions, column.tolist(), 0, 0, {})) for column in values.T]
+
+    def any_shape(self, table: dict, n_outputs: int, scale: float) -> list[GrownTree]:
+        """A tree per output of one whose branches differ (Depthwise, Lossguide)."""
+
+        def nested(node, output):
+            if "split" in node:
+                left, right = (nested(node[side], output) for side in ("left", "right"))
+                return (*self.condition(node["split"]), left, right)
+            return scale * float(np.reshape(node["value"], n_outputs)[output])
+
+        return [self.grown(nested(table, output)) for output in range(n_outputs)]
+
+    def grown(self, root) -> GrownTree:
+        nodes, table = [root], []
+        for node in nodes:  # grows meanwhile
+            if isinstance(node, float):
+                table.append((-1, -1, -1, 0.0, False, node))
+            else:
+                column, border, left, right = node
+                at = len(nodes)
+                table.append((at, at + 1, column, border, self.missing_left[column], 0.0))
+                nodes += [left, right]
+        left, right, feature, threshold, missing_left, value = zip(*table)
+        return GrownTree(
+            np.array(left, np.intp),
+            np.array(right, np.intp),
+            np.array(feature, np.intp),
+            np.array(threshold, np.float64),
+            np.array(missing_left, bool),
+            np.array(value, np.float64),
+            sets={},
+        )
+
+
+def _unfolded(conditions: list, values: list, level: int, leaf: int, known: dict):
+    """The nodes below a place of an oblivious tree; ``known``: column → its values are above the
+    first and not above the second number there."""
+    if level == len(conditions):
+        return values[leaf]
+    column, border = conditions[level]
+    low, high = known.get(column, (-np.inf, np.inf))
+
+    def child(right: bool, known: dict):
+        return _unfolded(conditions, values, level + 1, leaf | right << level, known)
+
+    if not low < border < high:
+        return child(border <= low, known)
+    left = child(False, {**known, column: (low, border)})
+    right = child(True, {**known, column: (border, high)})
+    return left if left == right else (column, border, left, right)
