@@ -61,6 +61,31 @@ def test_scale_names_labels_and_models_without_trees():
     assert from_catboost(json.dumps(content)).feature_names_in_.tolist() == ["x", "y", "z"]
 
 
+@pytest.mark.parametrize(("depth", "stored_trees"), [(4, 1), (6, 4), (7, 1)])
+def test_every_leaf_is_found_where_trees_are_cut_and_where_not(depth, stored_trees):
+    numbers = np.arange(1 << depth)
+    right = numbers[:, None] >> np.arange(depth) & 1
+    values = np.column_stack([numbers + 1.0, numbers % 2])  # the second has two leaves
+    columns = [
+        {"feature_index": f, "flat_feature_index": f, "nan_value_treatment": "AsIs"}
+        for f in range(depth)
+    ]
+    splits = [
+        {"split_type": "FloatFeature", "float_feature_index": f, "border": 0.5}
+        for f in range(depth)
+    ]
+    model = from_catboost(
+        json.dumps({
+            "features_info": {"float_features": columns},
+            "model_info": {"params": {"loss_function": {"type": "MultiRMSE"}}},
+            "oblivious_trees": [{"leaf_values": values.ravel().tolist(), "splits": splits}],
+            "scale_and_bias": [1, [0.0, 0.0]],
+        })
+    )  # fmt: skip
+    assert (len(model._trees), model.n_iter_) == (stored_trees, 1)
+    np.testing.assert_array_equal(model.predict(right.astype(float)), values)
+
+
 def changed(name, *path, to):
     content = copy.deepcopy(stored(name))
     place = content
@@ -110,7 +135,8 @@ LIVE = [
     ("Logloss", {}),
     ("CrossEntropy", {"nan_mode": "Max"}),
     ("MultiClass", {"grow_policy": "Lossguide"}),
-    ("MultiClassOneVsAll", {}),
+    ("MultiClassOneVsAll", {"depth": 6, "iterations": 20}),  # trees that are cut
+    ("Logloss", {"depth": 8}),  # and that are not
 ]
 
 
@@ -132,6 +158,7 @@ def test_trained_models(loss, more):
     trained = maker(loss_function=loss, verbose=0, **{**settings, **more})
     trained.fit(X, targets.get(kind, s))
     model = from_catboost(trained)
+    assert model.n_iter_ == trained.tree_count_
     largest = np.finfo(np.float32).max
     T = [X, *(np.full((1, 4), v) for v in (np.nan, np.inf, -np.inf, largest, -largest))]
     for f, borders in trained.get_borders().items():

@@ -7,6 +7,7 @@ the row right. Values of the leaves stand leaf by leaf, in each of them output b
 
 from __future__ import annotations
 
+import itertools
 import json
 import tempfile
 from pathlib import Path
@@ -29,6 +30,12 @@ LINKS = {
     **dict.fromkeys(("Logloss", "CrossEntropy", "Focal", "MultiClassOneVsAll"), "sigmoid"),
     "MultiClass": "softmax",
 }
+
+FAST_LEAVES = 31
+"""Trees of so many leaves are summed fastest, for rows of float32."""
+
+MOST_CUT = 64
+"""Trees of more leaves are walked node by node, which cutting them would only make longer."""
 
 BINARY = ("Logloss", "CrossEntropy", "Focal")
 REFUSED = {
@@ -116,21 +123,20 @@ def read(content: dict) -> TrainedElsewhere:
     if [column["flat_feature_index"] for column in columns] != list(range(len(columns))):
         raise ValueError("CatBoost's models whose columns are not all numbers cannot be converted")
     splits = _Splits(columns)
-    trees: list[GrownTree] = []
-    for table in content.get("oblivious_trees", []):
-        trees += splits.oblivious(table, n_outputs, scale)
-    for table in content.get("trees", []):
-        trees += splits.any_shape(table, n_outputs, scale)
+    iterations = [splits.oblivious(t, n_outputs, scale) for t in content.get("oblivious_trees", [])]
+    iterations += [splits.any_shape(t, n_outputs, scale) for t in content.get("trees", [])]
+    nested = _small(iterations or [[0.0] * n_outputs])
     names = [column.get("feature_id", "") for column in columns]
     made_up = any(name in ("", str(i)) for i, name in enumerate(names))
     return TrainedElsewhere(
         "catboost",
         loss,
-        trees or [GrownTree.constant(0.0)] * n_outputs,
+        [splits.grown(tree) for trees in nested for tree in trees],
         baseline,
         len(columns),
         LINKS[loss],
         n_classes=2 if loss in BINARY else n_outputs if loss.startswith("MultiClass") else 0,
+        n_iterations=len(iterations),
         row_type=np.float32,
         feature_names=None if made_up else names,
     )
@@ -148,7 +154,7 @@ def _labels(content: dict, n_classes: int):
 
 
 class _Splits:
-    """Trees as (column, border, left, right), or the number of a leaf, → `GrownTree`."""
+    """CatBoost's trees → (column, border, left, right), or the value of a leaf, → `GrownTree`."""
 
     def __init__(self, columns: list[dict]):
         self.columns = {column["feature_index"]: column for column in columns}
@@ -165,15 +171,15 @@ class _Splits:
         column = self.columns[split["float_feature_index"]]
         return column["flat_feature_index"], float(np.float32(split["border"]))
 
-    def oblivious(self, table: dict, n_outputs: int, scale: float) -> list[GrownTree]:
+    def oblivious(self, table: dict, n_outputs: int, scale: float) -> list:
         """A tree per output, without branches that no row can reach and splits that change
         nothing."""
         conditions = [self.condition(split) for split in table["splits"] or []]
         values = scale * np.array(table["leaf_values"], np.float64)
         values = values.reshape(1 << len(conditions), n_outputs)
-        return [self.grown(_unfolded(conditions, column.tolist(), 0, 0, {})) for column in values.T]
+        return [_unfolded(conditions, column.tolist(), 0, 0, {}) for column in values.T]
 
-    def any_shape(self, table: dict, n_outputs: int, scale: float) -> list[GrownTree]:
+    def any_shape(self, table: dict, n_outputs: int, scale: float) -> list:
         """A tree per output of one whose branches differ (Depthwise, Lossguide)."""
 
         def nested(node, output):
@@ -182,7 +188,7 @@ class _Splits:
                 return (*self.condition(node["split"]), left, right)
             return scale * float(np.reshape(node["value"], n_outputs)[output])
 
-        return [self.grown(nested(table, output)) for output in range(n_outputs)]
+        return [nested(table, output) for output in range(n_outputs)]
 
     def grown(self, root) -> GrownTree:
         nodes, table = [root], []
@@ -222,3 +228,29 @@ def _unfolded(conditions: list, values: list, level: int, leaf: int, known: dict
     left = child(False, {**known, column: (low, border)})
     right = child(True, {**known, column: (border, high)})
     return left if left == right else (column, border, left, right)
+
+
+def _small(iterations: list[list]) -> list[list]:
+    """Trees of depth 6, CatBoost's default, cut into smaller ones of the same sum."""
+    if not FAST_LEAVES < max(_n_leaves(tree) for trees in iterations for tree in trees) <= MOST_CUT:
+        return iterations
+    return [
+        list(row)
+        for trees in iterations
+        for row in itertools.zip_longest(*(_cut(t, FAST_LEAVES) for t in trees), fillvalue=0.0)
+    ]
+
+
+def _n_leaves(node) -> int:
+    return 1 if isinstance(node, float) else _n_leaves(node[2]) + _n_leaves(node[3])
+
+
+def _cut(node, most: int) -> list:
+    """Trees of at most so many leaves; every row has its value in one and zero in the others."""
+    if _n_leaves(node) <= most:
+        return [node]
+    column, border, left, right = node
+    return [
+        *((column, border, part, 0.0) for part in _cut(left, most - 1)),
+        *((column, border, 0.0, part) for part in _cut(right, most - 1)),
+    ]

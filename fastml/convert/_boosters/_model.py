@@ -42,6 +42,7 @@ class TrainedElsewhere:
     slope: float = 1.0  # of the link
     scale: float = 1.0  # of the sum, before the link
     n_classes: int = 0  # 0: no classification
+    n_iterations: int | None = None  # of training; None: one tree per output in each
     n_categories: NDArray | None = None
     category_values: dict[int, NDArray] = field(default_factory=dict)  # column → what codes mean
     category_rounding: str = "trunc"  # how a number that is not whole becomes a category
@@ -85,7 +86,7 @@ class ConvertedTrees(BaseEstimator):
         model._absent = source.absent
         model._pandas_categories = source.pandas_categories
         model.n_features_in_ = source.n_features
-        model.n_iter_ = len(model._trees)
+        model.n_iter_ = len(model._trees) if source.n_iterations is None else source.n_iterations
         if source.feature_names is not None:
             model.feature_names_in_ = np.array(source.feature_names, dtype=object)
         if classes is not None:
