@@ -10,6 +10,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fastml.mapreduce import (
@@ -152,8 +153,9 @@ def test_lists_are_no_combiner_but_rounding_is_none_of_its_faults():
         run([("k", [1]), ("k", [2])], as_pair, join, operator.add, n_splits=1)
     values = [0.1, 1e10, -1e10, 0.2, 0.3]
     run([("k", v) for v in values], as_pair, add, operator.add, n_splits=1)
-    arrays = [("k", np.array([v, np.nan])) for v in values]
-    assert run(arrays, as_pair, add, operator.add, n_splits=1).pairs_combined == 1
+    for kind in (np.array, pd.Series):
+        several = [("k", kind([v, np.nan])) for v in values]
+        assert run(several, as_pair, add, operator.add, n_splits=1).pairs_combined == 1
 
 
 def test_a_combiner_may_write_to_its_first_argument():

@@ -66,6 +66,7 @@ def _three(values: list) -> list:
 
 def scale(value: Any) -> float:
     """The largest finite number in it, without its sign."""
+    value = _without_index(value)
     if isinstance(value, dict):
         return max(map(scale, value.values()), default=0.0)
     if isinstance(value, tuple | list | set | frozenset):
@@ -82,6 +83,7 @@ def scale(value: Any) -> float:
 
 def same(x: Any, y: Any, size: float) -> bool:
     """Equal; floats up to the rounding of numbers as large as ``size``."""
+    x, y = _without_index(x), _without_index(y)
     if isinstance(x, np.ndarray) or isinstance(y, np.ndarray):
         x, y = np.asarray(x), np.asarray(y)
         if x.shape != y.shape:
@@ -101,7 +103,12 @@ def same(x: Any, y: Any, size: float) -> bool:
             return len(x) == len(y) and all(same(a, b, size) for a, b in zip(x, y))
     if type(x) is type(y) and not _has_own_equality(x):
         return same(getattr(x, "__dict__", {}), getattr(y, "__dict__", {}), size)
-    return bool(np.all(np.asarray(x == y)))  # a table has a truth for every cell
+    return bool(x == y)
+
+
+def _without_index(value: Any) -> Any:
+    """The array of a table or column, and anything else as it is."""
+    return value.to_numpy() if hasattr(value, "to_numpy") else value
 
 
 def _has_own_equality(value: Any) -> bool:
