@@ -83,6 +83,7 @@ FAMILIES = {
     "penalties": lambda m: float(m.L1Penalty(1.0).prox([3.0], 1.0)[0]),
     "losses": lambda m: float(np.mean(m.Hinge().value(np.array([1.0]), np.array([0.0])))),
     "manifold": lambda m: m.TSNE(perplexity=5).fit(X).embedding_.shape[1] / 2,
+    "mapreduce": lambda m: m.word_count(["a b", "a"]).pairs_mapped / 3,
     "metrics": lambda m: 1.0 - m.pairwise_distances(X, X).diagonal().max(),
     "mixture": lambda m: agreement(labels_of(m.GaussianMixture(3, random_state=0))),
     "model_selection": lambda m: len(m.train_validation_test_split(X, random_state=0)) / 3,

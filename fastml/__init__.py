@@ -43,6 +43,7 @@ imbalance           SMOTE, RandomOverSampler, TomekLinks, ...     (none)
 preprocessing       scalers, encoders, bins, new columns          preprocessing
 explore             describe: a table of data at a glance         explore
 blocks              data larger than memory                       (none)
+mapreduce           run: map, combine, shuffle, reduce            cluster
 ==================  ============================================  ==========================
 
 The README has the same list for every single estimator.
@@ -74,6 +75,7 @@ _SUBMODULES = (
     "linear_model",
     "losses",
     "manifold",
+    "mapreduce",
     "metrics",
     "mixture",
     "model_selection",

@@ -441,6 +441,16 @@ def function_settings() -> dict[str, dict]:
         "to_sklearn": {"model": grown_tree()},
         "load": {"file": saved},
         "save": {"model": grown_tree(), "file": io.BytesIO()},
+        "mapreduce.inverted_index": {"documents": {"d1": "map reduce", "d2": "map"}},
+        "mapreduce.kmeans_pass": {"centers": rows(60)[:5], "block_rows": 25},
+        "mapreduce.mean_by_key": {"pairs": [(i % 3, i / 7) for i in range(30)]},
+        "mapreduce.natural_join": {"left": [{"a": 1, "b": 2}], "right": [{"a": 1, "c": 3}]},
+        "mapreduce.run": {
+            "data": [3, 1, 2],
+            "map": lambda n: [(n % 2, n / 3)],
+            "reduce": lambda key, values: [(key, sum(values))],
+        },
+        "mapreduce.word_count": {"lines": ["a b", "a"]},
         "orthogonal_mp_gram": {"n_nonzero_coefs": 2},  # a tenth of four columns is none
         "label_binarize": {"classes": np.arange(3)},
         "quantile_transform": {"n_quantiles": 20},

@@ -463,6 +463,7 @@ NOT_SHOWN = {
     "information",
     "inspection",
     "losses",
+    "mapreduce",
     "model_selection",
     "optimize",
     "outliers",
