@@ -53,7 +53,7 @@ def main(python):
     with tempfile.TemporaryDirectory() as scratch:
         tree, dist, cache = (Path(scratch, name) for name in ("tree", "dist", "cache"))
         shutil.copytree(ROOT / "fastml", tree / "fastml")
-        for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+        for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE", "fastml_accelerate.pth"):
             shutil.copy(ROOT / name, tree)
         environment = {**os.environ, "PYTHONPATH": str(tree)}
         prebuild = ("-m", "fastml", "prebuild", "--levels", level, "--only", FAMILY)
