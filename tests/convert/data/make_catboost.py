@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import catboost
 import numpy as np
 
 HERE = Path(__file__).parent
@@ -34,6 +33,8 @@ def rows(model) -> np.ndarray:
 
 
 def main():
+    import catboost  # here: pytest looks for doctests in every file
+
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3)).astype(np.float32)
     y = X[:, 0] + 0.5 * X[:, 1] ** 2
