@@ -40,18 +40,16 @@ def is_nan(value) -> bool:
     return type(value).__name__ == "NAType"
 
 
+def by_library(column, array, pandas, polars, arrow):
+    """The column read by the function for its library; what has none is made an array."""
+    readers = {"pandas": pandas, "polars": polars, "pyarrow": arrow}
+    kind = type(column).__module__.partition(".")[0]
+    return readers[kind](column) if kind in readers else array(np.asarray(column))
+
+
 def factorise(column) -> CategoryCodes:
     """Of an array, a pandas or polars series or an Arrow column."""
-    if isinstance(column, np.ndarray):
-        return _of_array(column)
-    kind = type(column).__module__.partition(".")[0]
-    if kind == "pandas":
-        return _of_pandas(column)
-    if kind == "polars":
-        return _of_polars(column)
-    if kind == "pyarrow":
-        return _of_arrow(column)
-    return _of_array(np.asarray(column))
+    return by_library(column, _of_array, _of_pandas, _of_polars, _of_arrow)
 
 
 def ordered(values: NDArray) -> NDArray:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fastml._engines.categories import CategoryCodes, factorise, is_nan
+from fastml._engines.categories import CategoryCodes, by_library, factorise, is_nan
 
 ISO_TIME = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?)?Z?")
 
@@ -98,14 +98,7 @@ def _distinct(names, taken) -> list[str]:
 
 def raw_column(column) -> RawColumn:
     """Of an array, a pandas or polars series or an Arrow column."""
-    kind = type(column).__module__.partition(".")[0]
-    if kind == "pandas":
-        return _of_pandas(column)
-    if kind == "polars":
-        return _of_polars(column)
-    if kind == "pyarrow":
-        return _of_arrow(column)
-    return _of_numpy(np.asarray(column))
+    return by_library(column, _of_numpy, _of_pandas, _of_polars, _of_arrow)
 
 
 def _of_pandas(series) -> RawColumn:
