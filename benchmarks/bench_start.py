@@ -3,7 +3,8 @@
 Everything runs in processes of its own; times are taken inside them, from before the import to
 after the call, so the start of Python is left out. A family's call is its case of the demo, on tiny
 data. `Prebuilt`, `WarmUp` and `Demo` compile whole families and take many minutes: none of their
-names matches ``.time_``, by which CI chooses.
+names matches ``.time_``, by which CI chooses. ``FASTML_BENCH_FAMILIES=svm,tree`` in the environment
+leaves out all other families.
 """
 
 import json
@@ -17,7 +18,16 @@ import time
 
 from benchmarks.bench_cases import load_cases
 
-FAMILIES = load_cases().FAMILIES
+
+def chosen(known):
+    """Those of the ``known`` families that the environment names, or all."""
+    names = os.environ.get("FASTML_BENCH_FAMILIES", "").replace(",", " ").split()
+    if unknown := sorted(set(names) - set(known)):
+        raise ValueError(f"FASTML_BENCH_FAMILIES: no families {unknown}; there are {list(known)}")
+    return tuple(family for family in known if not names or family in names)
+
+
+FAMILIES = chosen(load_cases().FAMILIES)
 LEVEL = "x86-64-v3"
 
 SHELF = """

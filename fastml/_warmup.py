@@ -29,6 +29,17 @@ DTYPES = ("float64", "float32")
 DONE = "warm-up-done"
 """The file in the cache folder that lists the steps that are finished."""
 
+LONG = {
+    "tree": 8,
+    "svm": 4,
+    "ensemble": 4,
+    "mixture": 3,
+    "cluster": 2,
+    "density": 2,
+    "neighbors": 2,
+}
+"""Seconds that the demo of a family compiles, once measured; others take one or less."""
+
 Progress = Callable[[str, int, int], None]
 
 
@@ -73,13 +84,16 @@ def _run_tiny(case: Any, dtype: str) -> None:
 
 
 def demo_steps(family: str | None = None) -> Iterator[Step]:
-    """What the demo shows of the family, or of all: data of its size take ways of their own."""
+    """What the demo shows of the family, or of all: data of its size take ways of their own.
+
+    The last of them take longest to compile: processes take those first.
+    """
     from fastml._cases import _case
 
-    for case in _case.cases(family):
-        if case.draw is not None:
-            run = partial(_run_demo, case)
-            yield Step(_case.family_of(case), case.path, f"demo of {case.id}", None, run)
+    shown = [case for case in _case.cases(family) if case.draw is not None]
+    for case in sorted(shown, key=lambda case: LONG.get(_case.family_of(case), 0)):
+        run = partial(_run_demo, case)
+        yield Step(_case.family_of(case), case.path, f"demo of {case.id}", None, run)
 
 
 def _run_demo(case: Any) -> None:
@@ -295,7 +309,7 @@ class _Pool:
                 thread.join()
         finally:
             for worker in self.workers:
-                worker.kill()
+                worker.kill()  # its answers are here, and what it compiled is on disk
                 with contextlib.suppress(OSError):  # what it was not told is lost
                     worker.communicate()
         if self.errors:
@@ -319,9 +333,6 @@ class _Pool:
                     worker.stdin.write(json.dumps([step.family, step.what]) + "\n")
                     answer = json.loads(worker.stdout.readline())
                     self._finish(step, answer)
-            worker.stdin.close()
-            worker.stdin = None
-            worker.wait()
         except (OSError, ValueError):  # it is gone
             what = "" if step is None else f" at {step.title}"
             self.errors.append(f"a process of the warm-up ended{what}")

@@ -24,6 +24,15 @@ def codes_of(items):
     return codes, [codes.index(code) for code in range(len(seen))]
 
 
+def words_of_text(text):
+    """Bytes of the text times 8 plus those of a character, then the text, in 32-bit words."""
+    top = max(map(ord, text), default=0)
+    width = 1 if top < 256 else 2 if top < 65536 else 4
+    data = b"".join(ord(letter).to_bytes(width, "little") for letter in text)
+    starts = range(0, len(data), 4)
+    return [8 * len(data) + width, *(int.from_bytes(data[k : k + 4], "little") for k in starts)]
+
+
 def monomials(row, degrees, distinct, bias):
     chosen = combinations if distinct else combinations_with_replacement
     found = [1.0] if bias else []

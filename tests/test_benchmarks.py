@@ -163,6 +163,15 @@ def test_the_first_call_of_a_family_is_measured(tmp_path):
     assert bench_start.megabytes(tmp_path) == 0.002
 
 
+def test_the_environment_chooses_families(monkeypatch):
+    monkeypatch.setenv("FASTML_BENCH_FAMILIES", "tree,svm")
+    assert bench_start.chosen(("svm", "cluster", "tree")) == ("svm", "tree")
+    with pytest.raises(ValueError, match=r"no families \['tree'\]"):
+        bench_start.chosen(("svm", "cluster"))
+    monkeypatch.delenv("FASTML_BENCH_FAMILIES")
+    assert bench_start.chosen(("svm", "cluster")) == ("svm", "cluster")
+
+
 def test_prebuilt_kernels_are_measured_from_a_folder_of_their_own(tmp_path):
     shelf, cache = str(tmp_path / "shelf"), str(tmp_path / "cache")
     level = ("--levels", bench_start.LEVEL, "--only", "metrics.adjusted_mutual_info_score")

@@ -172,6 +172,12 @@ def test_what_was_warmed_up_is_not_compiled_again_and_what_was_finished_not_repe
     assert run_python(WARM, FASTML_CACHE_DIR=tmp_path).strip() == "as it should be"
 
 
+def test_the_demo_compiles_what_takes_longest_first():
+    families = [step.family for step in _warmup.demo_steps()]
+    assert families[-1] == "tree"  # processes take the last group
+    assert set(_warmup.LONG) == set(families[-len(_warmup.LONG) :])
+
+
 @pytest.mark.parametrize(
     ("family", "message"), [("density", "no such step failed:\n"), ("nowhere", "ended at nowhere")]
 )

@@ -18,6 +18,28 @@ def clouds_in_blocks(n, d, k):
     return SimpleNamespace(model=model, blocks=blocks, X=X, arguments=("model", "blocks"))
 
 
+def votes_in_blocks(n, d, k):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d))
+    y = X[:, 0] * X[:, 1] + np.sin(3.0 * X[:, 2]) + 0.3 * rng.normal(size=n)
+    boosting = find("fastml.ensemble.HistGradientBoostingRegressor")
+    model = boosting(max_iter=k, early_stopping=False, random_state=0)
+    rows = min(65_536, max(16, n // 4))
+    blocks = find("fastml.blocks.Blocks").from_npy(X, y, block_rows=rows)
+    return SimpleNamespace(model=model, blocks=blocks, X=X, y=y, arguments=("model", "blocks"))
+
+
+def _boosted_in_memory(data):
+    """scikit-learn's on the same rows."""
+    boosting = find("sklearn.ensemble.HistGradientBoostingRegressor")
+    k = data.model.max_iter
+    return lambda: boosting(max_iter=k, early_stopping=False).fit(data.X, data.y)
+
+
+def _r2(data, model) -> float:
+    return float(model.score(data.X, data.y))
+
+
 def _in_memory(data):
     """scikit-learn's on the same rows."""
     kmeans = find("sklearn.cluster.KMeans")
@@ -36,5 +58,11 @@ CASES = (
         clouds_in_blocks, sizes(n=(200, 20_000, 500_000), d=(3, 8, 16), k=(4, 16, 100)),
         Quality("inertia", _inertia, better="less", tolerance=1e-6), {}, "call",
         peers={"sklearn": _in_memory},
+    ),
+    Case(
+        "blocks-boosting", "blocks.fit", "boosting of blocks, {n:,} × {d}, {k} trees",
+        votes_in_blocks, sizes(n=(200, 20_000, 500_000), d=(3, 8, 20), k=(2, 10, 50)),
+        Quality("R²", _r2, better="more", tolerance=1e-2), {}, "call",
+        peers={"sklearn": _boosted_in_memory},
     ),
 )  # fmt: skip

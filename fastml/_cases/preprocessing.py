@@ -197,3 +197,5 @@ def odd_branches():
     yield "Box-Cox", partial(back, "PowerTransformer", method="box-cox")
     yield "quantiles back", partial(back, "QuantileTransformer", n_quantiles=20)
     yield "numbers as categories", partial(module.OneHotEncoder().fit_transform, X.round())
+    own = np.array([str(k % 9) * 2 for k in range(2000)], dtype=object)[:, None]
+    yield "strings of their own addresses", partial(module.OneHotEncoder().fit_transform, own)

@@ -1,8 +1,8 @@
 """Columns of any kind → distinct values and codes.
 
 NumPy's text and numbers are hashed on threads; columns of Python objects by the addresses of the
-objects first, since most of them share few; pandas' and Arrow's text and categories come with
-codes. Distinct values are few, and go through Python.
+objects where many share one, else by the strings' characters; pandas' and Arrow's text and
+categories come with codes. Distinct values are few, and go through Python.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fastml._engines.python_text import addresses_of, item_words
 from fastml._threads import effective_n_threads
 from fastml._validation import kernel_view
 from fastml.kernels.preprocessing.codes import chunk_codes, merge_codes, renumber
@@ -170,25 +171,18 @@ def hash_codes(words: NDArray, text: bool) -> tuple[NDArray, NDArray]:
     return firsts[:n_common], codes
 
 
-class _Addresses:
-    """The addresses of an object array's items, as numbers."""
-
-    def __init__(self, values):
-        self.values = values
-        self.__array_interface__ = {
-            "version": 3, "typestr": np.dtype(np.uintp).str, "shape": values.shape,
-            "strides": values.strides, "data": (values.__array_interface__["data"][0], True),
-        }  # fmt: skip
-
-
 def _of_objects(values):
-    """Distinct addresses by hashing, then distinct values among what they hold."""
-    if len(values) > FEW_ROWS and _share_objects(values):
-        addresses = np.ascontiguousarray(np.asarray(_Addresses(values)))
-        firsts, codes = hash_codes(addresses.view(np.uint32).reshape(len(values), -1), False)
-        if FEW_SHARE * len(firsts) <= len(values):
-            few = _of_few_objects(values[firsts])
-            return CategoryCodes(few.values, few.codes[codes])
+    """Distinct addresses or texts by hashing, then distinct values among what they hold."""
+    if len(values) > FEW_ROWS:
+        shared = _share_objects(values)
+        words = addresses_of(values).view(np.uint32).reshape(len(values), -1) if shared else None
+        if words is None and type(values[0]) is str:
+            words = item_words(values)
+        if words is not None:
+            firsts, codes = hash_codes(words, False)
+            if FEW_SHARE * len(firsts) <= len(values):
+                few = _of_few_objects(values[firsts])
+                return CategoryCodes(few.values, few.codes[codes])
     return _of_few_objects(values)
 
 

@@ -149,4 +149,11 @@ def rows_of_block(block: RowBlock, positions: NDArray):
 def codes_of(block: RowBlock, classes: NDArray) -> NDArray:
     """Positions of the block's labels among the sorted classes."""
     assert block.y is not None
-    return np.searchsorted(classes, block.y).astype(np.intp, copy=False)
+    return codes_among(classes, block.y)
+
+
+def codes_among(classes: NDArray, y: NDArray) -> NDArray:
+    """The same of labels, each of which is one of the classes; of two, by one comparison."""
+    if len(classes) == 2:
+        return np.equal(y, classes[1]).astype(np.intp)
+    return np.searchsorted(classes, y).astype(np.intp, copy=False)

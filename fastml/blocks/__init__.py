@@ -11,9 +11,11 @@ from fastml.blocks._fit import fit, trainable
 from fastml.blocks._neighbors import kneighbors
 from fastml.blocks._output import predict, report, score, transform
 from fastml.blocks._run import ThreadsExecutor
+from fastml.blocks._spark import SparkExecutor
 
 __all__ = [
     "Blocks",
+    "SparkExecutor",
     "ThreadsExecutor",
     "fit",
     "kneighbors",

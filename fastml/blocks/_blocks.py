@@ -39,9 +39,9 @@ class Blocks:
     """Rows cut into blocks of 65,536, each of which can be read on its own, in any process.
 
     The cuts depend on nothing but the number of rows: neither on files nor on who reads them.
-    Made by `from_npy`, `from_parquet`, `from_csv` and `from_arrow`, and read by `fit`, `predict`,
-    `transform` and `score` of `fastml.blocks`. Iterating gives the blocks, each with ``X``,
-    ``y`` and ``weights``.
+    Made by `from_npy`, `from_parquet`, `from_csv`, `from_arrow` and `from_dataframe`, and read by
+    `fit`, `predict`, `transform` and `score` of `fastml.blocks`. Iterating gives the blocks, each
+    with ``X``, ``y`` and ``weights``.
 
     Parameters
     ----------
@@ -288,6 +288,43 @@ class Blocks:
                 raise ValueError(f"{other} has other columns than {paths[0]}")
         read = _csv_arrays(paths, names, columns, delimiter)
         return cls._from_batches(read, folder, block_rows)
+
+    @classmethod
+    def from_dataframe(
+        cls, frame, *, features=None, target=None, weight=None, dtype=np.float64, path=None,
+        block_rows=BLOCK_ROWS,
+    ):  # fmt: skip
+        """Blocks of a DataFrame of Spark, laid down by its workers in one job.
+
+        Rows stand in the order of the DataFrame's partitions. On a cluster ``path`` must be a
+        folder that all nodes and the driver share.
+
+        Parameters
+        ----------
+        frame : pyspark.sql.DataFrame
+        features : str or list of str, default=None
+            Columns of numbers, arrays or vectors; None: all that are neither target nor weight.
+        target, weight : str, default=None
+        dtype : {numpy.float32, numpy.float64}, default=numpy.float64
+            Of X.
+        path : path, default=None
+            As for `from_arrow`.
+        block_rows : int, default=65536
+
+        Returns
+        -------
+        blocks : Blocks
+        """
+        from fastml.blocks._frames import pieces_of_dataframe
+
+        dtype = _float_type(dtype, [])
+        source, names, keep = pieces_of_dataframe(
+            frame, features, target, weight, dtype, path, block_rows
+        )
+        blocks = cls(source, block_rows, names)
+        if keep is not None:
+            blocks._keep = keep(blocks)
+        return blocks
 
     @classmethod
     def _from_batches(cls, read: Iterator, path, block_rows: int) -> Blocks:

@@ -26,7 +26,7 @@ def fit(estimator, blocks: Blocks, executor=None, *, progress: bool = False):
         One of `trainable`; weights of the blocks are its ``sample_weight``.
     blocks : Blocks
         Rows, with a target if the estimator needs one.
-    executor : ThreadsExecutor, default=None
+    executor : ThreadsExecutor or SparkExecutor, default=None
         Who does the work; None: threads of this process.
     progress : bool, default=False
         Whether to show, on stderr, how far the passes over the blocks are.

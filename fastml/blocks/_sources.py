@@ -125,6 +125,47 @@ class FolderSource:
             ) from error
 
 
+class PiecesSource:
+    """Rows laid down as files of any numbers of rows, one after the other: (name, rows) of each."""
+
+    def __init__(self, folder: str, pieces: list[tuple[str, int]]):
+        self.folder, self.pieces = folder, pieces
+        self.begins = np.cumsum([0, *(n for _, n in pieces)])
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.begins[-1])
+
+    def read(self, first: int, last: int) -> Arrays:
+        """Views of a file if the rows lie in one."""
+        found: list[Arrays] = []
+        start = int(np.searchsorted(self.begins, first, side="right")) - 1
+        for p in range(start, len(self.pieces)):
+            begin = int(self.begins[p])
+            if begin >= last:
+                break
+            whole = self._piece(p)
+            rows = slice(max(first - begin, 0), last - begin)
+            found.append(tuple(None if a is None else a[rows] for a in whole))  # type: ignore[arg-type]
+        widths = {part[0].shape[1] for part in found}
+        if len(widths) > 1:
+            raise ValueError(f"rows {first} to {last} have {sorted(widths)} features")
+        return _joined(found)
+
+    def _piece(self, p: int) -> Arrays:
+        name, n_rows = self.pieces[p]
+        try:
+            arrays = read_block(Path(self.folder) / name)
+        except (OSError, ValueError) as error:
+            raise ChangedFile(
+                f"rows {self.begins[p]} to {self.begins[p + 1]} are lost or damaged ({error}): "
+                "make the blocks again"
+            ) from error
+        if len(arrays[0]) != n_rows:
+            raise ChangedFile(f"{name} has {len(arrays[0])} rows, not {n_rows}: make them again")
+        return arrays
+
+
 class TableColumns:
     """Which columns of a table are features, target and weight."""
 

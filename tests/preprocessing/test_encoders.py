@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 import sklearn.preprocessing as peer
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, StratifiedKFold
 
 import fastml.preprocessing as ours
 from fastml._engines.categories import factorise, ordered, positions, sorted_factor
@@ -168,3 +168,83 @@ def test_thermometer_keeps_unknown_apart():
     assert encoder.get_feature_names_out().tolist() == ["x0>=a", "x0>=b"]
     with pytest.raises(ValueError, match="unknown categories"):
         ours.ThermometerEncoder().fit([["a"]]).transform([["c"]])
+
+
+@pytest.mark.filterwarnings("ignore:`TargetEncoder.shuffle`:FutureWarning")
+@pytest.mark.parametrize("n_classes", [None, 2, 3])
+@pytest.mark.parametrize("n", [23, 60])
+def test_target_encoder_folds_are_the_splitters(n, n_classes):
+    rng = np.random.RandomState(n)
+    y = rng.normal(size=n) if n_classes is None else rng.randint(n_classes, size=n) + 5
+    splitter = KFold if n_classes is None else StratifiedKFold
+    X = rng.randint(4, size=(n, 2)).astype(object)
+    for folds in (2, 5):
+        cv = splitter(folds, shuffle=True, random_state=3)
+        expected = ours.TargetEncoder(cv=cv).fit_transform(X, y)
+        assert_array_equal(
+            ours.TargetEncoder(cv=folds, random_state=3).fit_transform(X, y), expected
+        )
+
+
+@pytest.mark.filterwarnings("ignore:`TargetEncoder.shuffle`:FutureWarning")
+def test_target_encoder_folds_of_rare_labels_are_the_splitters():
+    X, y = np.arange(12).reshape(-1, 1) % 3, np.repeat([0, 1], (10, 2))
+    cv = StratifiedKFold(5, shuffle=True, random_state=3)
+    with pytest.warns(UserWarning, match="least populated"):
+        expected = ours.TargetEncoder(cv=cv).fit_transform(X, y)
+    with pytest.warns(UserWarning, match="least populated"):
+        assert_array_equal(ours.TargetEncoder(cv=5, random_state=3).fit_transform(X, y), expected)
+
+
+def objects_of(kind, n=3000):
+    """Python objects, each of its own address."""
+    rng = np.random.RandomState(0)
+    words = {
+        "ascii": ["", "a", "ab", "abc", "abcd", "abcde", "nul\0", "nul", "nul\0\0\0\0\0"],
+        "wide": ["caf\xe9", "cafe", "\u0434\u0430", "\U0001f600", "a\u0434", "\xff" * 9],
+        "long": ["x" * 50, "x" * 51, "x" * 49 + "y", "short"],
+        "very long": ["x" * 500, "x" * 501],
+        "with None": ["a", "b", None],
+        "with NaN": ["a", "b", np.nan],
+        "with both": ["a", "b", None, float("nan")],
+        "numbers": [1000, 1001, 10**30, 2.5],
+    }[kind]
+    column = np.empty(n, dtype=object)
+    for i, code in enumerate(rng.randint(len(words), size=n)):
+        word = words[code]
+        if isinstance(word, str):
+            word = (word + "!")[:-1] if len(word) > 1 else "".join([word])
+        elif word is not None:
+            word = type(word)(str(word))
+        column[i] = word
+    return column
+
+
+KINDS = ["ascii", "wide", "long", "very long", "with None", "with NaN", "with both", "numbers"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_objects_of_many_addresses(kind):
+    X = np.column_stack([objects_of(kind), objects_of(kind)[::-1]])
+    mine, theirs = ours.OrdinalEncoder().fit(X), peer.OrdinalEncoder().fit(X)
+    for own, other in zip(mine.categories_, theirs.categories_):
+        assert list(map(repr, own)) == list(map(repr, other))
+    assert_array_equal(mine.transform(X), theirs.transform(X))
+    assert_array_equal(ours.OrdinalEncoder().fit_transform(X), theirs.transform(X))
+
+
+def test_objects_of_text_and_kinds_that_do_not_go_together():
+    column = objects_of("ascii")
+    column[2000] = 3
+    with pytest.raises(TypeError, match="uniformly strings or numbers"):
+        ours.OneHotEncoder().fit(column[:, None])
+    known = ours.OneHotEncoder(handle_unknown="ignore").fit(objects_of("ascii")[:, None])
+    assert known.transform(column[:, None])[2000].nnz == 0
+
+
+def test_subclasses_of_text_equal_text():
+    column = objects_of("wide")
+    other = column.copy()
+    other[::3] = [np.str_(text) for text in column[::3]]
+    expected = ours.OrdinalEncoder().fit_transform(column[:, None])
+    assert_array_equal(ours.OrdinalEncoder().fit_transform(other[:, None]), expected)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fastml._engines.passes import Passes, RowBlock, codes_of, refuse_nan
+from fastml._engines.passes import Passes, RowBlock, codes_among, codes_of, refuse_nan
 from fastml._engines.smooth_linear.design import SmoothDesign
 from fastml._engines.smooth_linear.minimum import Minimum
 from fastml._engines.smooth_linear.net import MATRIX_WEIGHTS, minimise_net
@@ -49,7 +49,7 @@ class PointTotals(NamedTuple):
 def objective_of(X, y, weights, loss: LossOfRows) -> SmoothObjective | SoftmaxObjective | None:
     """In memory, without a penalty; None if no row has a weight."""
     if loss.classes is not None:
-        codes = np.searchsorted(loss.classes, y).astype(np.intp, copy=False)
+        codes = codes_among(loss.classes, y)
         if loss.class_weights is not None:
             own = loss.class_weights[codes]
             weights = own if weights is None else weights * own

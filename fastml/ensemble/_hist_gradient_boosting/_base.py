@@ -18,13 +18,21 @@ from fastml._engines.boosted.trees import (
     plain_boosted,
     stored_trees,
 )
+from fastml._engines.kept import is_much
 from fastml._progress import CallbackSupport, fit_steps
 from fastml._sklearn import Interval, RealNotInt, StrOptions, check_y, fit_context
 from fastml._validation import check_weights
 from fastml.ensemble._hist_gradient_boosting import _input as given
+from fastml.ensemble._hist_gradient_boosting._block_fit import (
+    BlockBoosting,
+    bins_of_blocks,
+    new_name,
+)
+from fastml.ensemble._hist_gradient_boosting._blocks import BoostingSetup
 from fastml.ensemble._hist_gradient_boosting._dependence import add_dependence_of_tree
 from fastml.ensemble._hist_gradient_boosting._export import BoostingExport
 from fastml.ensemble._hist_gradient_boosting._grower import BoostedTreeGrower, counts_of
+from fastml.ensemble._hist_gradient_boosting._loss import Loss
 from fastml.kernels.hist.split import BEST_FIRST, LEVEL_FIRST, BoostingRules
 
 ANY_DEPTH = 2**31 - 1
@@ -157,6 +165,103 @@ class BaseHistGradientBoosting(CallbackSupport, BoostingExport, BaseEstimator):
             n_trees = sum(len(trees) for trees in self._predictors)
             print(f"Fit {n_trees} trees in {perf_counter() - began:.3f} s")  # noqa: T201
         return self
+
+    def _fit_blocks(self, passes):
+        passes.need_target()
+        given.check_number_of_features(passes.n_features)
+        if not (self.categorical_features is None or self.categorical_features == "from_dtype"):
+            raise ValueError(
+                "on blocks all features are numbers: categorical_features must be None"
+            )
+        self._preprocessor = self.is_categorical_ = None
+        self._fitted_with_sw = passes.has_weights
+        classes = self._begin_blocks(passes)
+        self._loss = self._get_loss(None)
+        if type(self._loss) is not Loss or not self._loss.differentiable:
+            raise ValueError(f"on blocks there is no loss={self.loss!r}: its values are quantiles")
+        if self.scoring not in ("loss", None):
+            raise ValueError(f"on blocks, scoring must be 'loss', got {self.scoring!r}")
+        self._draw_seeds()
+        trends = given.check_trends(self)
+        groups = given.interaction_groups(
+            self._check_interaction_cst(passes.n_features), passes.n_features
+        )
+        self.do_early_stopping_ = (
+            passes.n_rows > 10_000 if self.early_stopping == "auto" else self.early_stopping
+        )
+        share = self.validation_fraction if self.do_early_stopping_ else None
+        share = 0.0 if share is None else share if share < 1 else share / passes.n_rows
+        n_rows = passes.n_rows - int(share * passes.n_rows)
+        self._use_validation_data = n_rows < passes.n_rows
+        of_classes = None if classes is None else self._weights_of_classes(passes, classes)
+        mapper = bins_of_blocks(passes, self.max_bins, self._random_seed, classes, of_classes)
+        n_trees = self.n_trees_per_iteration_
+        setup = BoostingSetup(
+            new_name(), mapper, self._loss, classes, of_classes, share, self.subsample,
+            (self._random_seed % (1 << 32), self._feature_seed % (1 << 32)),
+            is_much(passes.n_rows * (2.0 * passes.n_features + 40.0 * n_trees)),
+        )  # fmt: skip
+        weighted = passes.has_weights or of_classes is not None
+        boosting = BlockBoosting(
+            passes, setup, self._rules(), n_rows, learning_rate=self.learning_rate,
+            constant_hessian=self._loss.constant_hessian and not weighted,
+            root_counts=self.init is not None, trends=trends, groups=groups,
+        )  # fmt: skip
+        try:
+            self._boost_blocks(boosting, n_trees)
+        finally:
+            boosting.end()
+        self._bin_mapper, self._predictors, self._packed = mapper, boosting.iterations, None
+        if self.keep_best and self.do_early_stopping_:
+            judged = self.validation_score_ if self._use_validation_data else self.train_score_
+            best = max(1, int(np.argmax(judged)))
+            del self._predictors[best:]
+            del self.train_score_[best + 1 :], self.validation_score_[best + 1 :]
+        self._pack()
+        self.train_score_ = np.asarray(self.train_score_)
+        self.validation_score_ = np.asarray(self.validation_score_)
+
+    def _boost_blocks(self, boosting, n_trees):
+        """The iterations."""
+        totals = boosting.targets()
+        if self.init is not None:
+            baseline = np.full(n_trees, float(self.init))
+        elif boosting.setup.classes is not None:
+            baseline = self._loss.baseline(np.arange(float(len(totals))), totals)
+        else:
+            self._check_totals(totals)
+            baseline = self._loss.baseline(np.array([totals[1] / totals[2]]), None)
+        self._baseline_prediction = boosting.baseline = baseline.reshape(1, -1)
+        self.train_score_, self.validation_score_ = [], []
+        trees: list = []
+        for iteration in range(self.max_iter + 1):
+            last = iteration == self.max_iter
+            if last and not self.do_early_stopping_:
+                boosting.iterations += trees
+                break
+            losses = boosting.raised(trees, self.do_early_stopping_)
+            if losses is not None:
+                means = -losses[:, 0] / np.maximum(losses[:, 1], np.finfo(float).tiny)
+                self.train_score_.append(float(means[0]))
+                if self._use_validation_data:
+                    self.validation_score_.append(float(means[1]))
+                judged = self.validation_score_ if self._use_validation_data else self.train_score_
+                if iteration and self._should_stop(judged):
+                    break
+            if last:
+                break
+            first = self._feature_seed + iteration * n_trees
+            trees = [boosting.grown([(first + k) % (1 << 62) for k in range(n_trees)])]
+
+    def _begin_blocks(self, passes):
+        """The classes, None of a regression; sets the number of trees of an iteration."""
+        self._encode_y(np.ones(1), False)
+
+    def _weights_of_classes(self, passes, classes):
+        return None
+
+    def _check_totals(self, totals):
+        """Whether the loss may be asked of such targets; (least, sum, weight) is known of them."""
 
     def _rules(self) -> BoostingRules:
         """The parameters that say how a tree grows."""

@@ -13,6 +13,7 @@ from fastml._docs import documented
 from fastml._sklearn import HasMethods, Interval, StrOptions
 from fastml.ensemble._hist_gradient_boosting import _input as given
 from fastml.ensemble._hist_gradient_boosting._base import BaseHistGradientBoosting
+from fastml.ensemble._hist_gradient_boosting._blocks import block_class_weights
 from fastml.ensemble._hist_gradient_boosting._docs import HIST_ENTRIES
 from fastml.ensemble._hist_gradient_boosting._loss import (
     ForeignLoss,
@@ -277,6 +278,22 @@ class HistGradientBoostingClassifier(ClassifierMixin, BaseHistGradientBoosting):
         self.classes_, encoded = np.unique(y, return_inverse=True)
         self.n_trees_per_iteration_ = 1 if len(self.classes_) <= 2 else len(self.classes_)
         return encoded.astype(np.float64)
+
+    def _begin_blocks(self, passes):
+        classes = passes.classes()
+        check_classification_targets(classes)
+        self.classes_ = classes
+        self.n_trees_per_iteration_ = 1 if len(classes) <= 2 else len(classes)
+        return classes
+
+    def _weights_of_classes(self, passes, classes):
+        if self.class_weight is None:
+            return None
+        counts = passes.reduced(block_class_weights, np.add, classes, name="classes")
+        if isinstance(self.class_weight, str):
+            return counts.sum() / (len(classes) * counts)
+        given = self._encoded_class_weight()
+        return np.array([float(given.get(float(k), 1.0)) for k in range(len(classes))])
 
     def _encode_y_val(self, y, name="y_val"):
         places = np.searchsorted(self.classes_, y)
@@ -545,6 +562,13 @@ class HistGradientBoostingRegressor(RegressorMixin, BaseHistGradientBoosting):
             )
         self.n_trees_per_iteration_ = n_trees
         return y
+
+    def _check_totals(self, totals):
+        least, total, _ = totals
+        if self.loss == "gamma" and least <= 0.0:
+            raise ValueError("loss='gamma' requires strictly positive y.")
+        if self.loss == "poisson" and not (least >= 0.0 and total > 0.0):
+            raise ValueError("loss='poisson' requires non-negative y and sum(y) > 0.")
 
     def _encode_y_val(self, y):
         return np.array(y, dtype=np.float64)

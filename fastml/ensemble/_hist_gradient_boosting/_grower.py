@@ -177,16 +177,10 @@ class BoostedTreeGrower:
         )
         self.n_nodes = n_nodes
         nodes, reals = self.tree.nodes[:n_nodes], self.tree.reals[:n_nodes]
-        values = reals[:, NODE_VALUE].copy()
-        leaves = nodes[:, NODE_LEFT] < 0
-        g, h = self.tree.leaf_sums[:n_nodes][leaves].T
-        pull = np.sign(g) * np.maximum(np.abs(g) - rules.l1, 0.0) if rules.l1 else g
-        exact = -pull / (h + rules.l2 + 1e-15)
-        values[leaves] = np.clip(exact, reals[leaves, NODE_LOWER], reals[leaves, NODE_UPPER])
-        values *= self.learning_rate
-        if n_nodes == 1 and not self.root_counts:
-            values[0] = 0.0  # no split is worth it: the tree changes nothing
-        return BoostedTree.from_growth(nodes, reals[:, NODE_GAIN] + rules.min_gain, values)
+        return finished_tree(
+            nodes, reals, self.tree.leaf_sums[:n_nodes], rules, self.learning_rate,
+            self.root_counts,
+        )  # fmt: skip
 
     def leaves(self):
         """(node, rows) of every leaf of the tree grown last."""
@@ -223,14 +217,39 @@ class BoostedTreeGrower:
             all_g, all_h = weights @ np.abs(gradients), weights @ np.abs(hessians)
         room = int(min(mass, MOST_ROWS_PER_TILE))
         tile = min(n_rows, room if mass <= room else max(1, int(room // most_weight)))
-        count_bits = max(tile, room).bit_length()
-        hessian_bits = count_bits if self.constant_hessian else (64 - count_bits) // 2 - 3
-        gradient_bits = 64 - count_bits - hessian_bits
-        scale_g = _scale((1 << (gradient_bits - 1)) - 1 - room, min(room * most_g, all_g))
-        scale_h = 1.0
-        if not self.constant_hessian:
-            scale_h = _scale((1 << hessian_bits) - 1 - room, min(room * most_h, all_h))
-        return Packing(count_bits, hessian_bits, tile, scale_g, scale_h)
+        sizes = np.array([most_g, all_g, most_h, all_h])
+        return packing_for(room, tile, sizes, self.constant_hessian)
+
+
+def packing_for(room: int, tile: int, statistics: NDArray, constant_hessian: bool) -> Packing:
+    """Fields for tiles of so many rows, whose weights sum to at most ``room``."""
+    most_g, all_g = statistics[MOST_GRADIENT], statistics[ALL_GRADIENT]
+    most_h, all_h = statistics[MOST_HESSIAN], statistics[ALL_HESSIAN]
+    count_bits = max(tile, room).bit_length()
+    hessian_bits = count_bits if constant_hessian else (64 - count_bits) // 2 - 3
+    gradient_bits = 64 - count_bits - hessian_bits
+    scale_g = _scale((1 << (gradient_bits - 1)) - 1 - room, min(room * most_g, all_g))
+    scale_h = 1.0
+    if not constant_hessian:
+        scale_h = _scale((1 << hessian_bits) - 1 - room, min(room * most_h, all_h))
+    return Packing(count_bits, hessian_bits, tile, scale_g, scale_h)
+
+
+def finished_tree(
+    nodes: NDArray, reals: NDArray, sums: NDArray, rules: BoostingRules, learning_rate: float,
+    root_counts: bool,
+) -> BoostedTree:  # fmt: skip
+    """A grown tree as it is stored; ``sums`` are the exact ones of its leaves."""
+    values = reals[:, NODE_VALUE].copy()
+    leaves = nodes[:, NODE_LEFT] < 0
+    g, h = sums[leaves].T
+    pull = np.sign(g) * np.maximum(np.abs(g) - rules.l1, 0.0) if rules.l1 else g
+    exact = -pull / (h + rules.l2 + 1e-15)
+    values[leaves] = np.clip(exact, reals[leaves, NODE_LOWER], reals[leaves, NODE_UPPER])
+    values *= learning_rate
+    if len(nodes) == 1 and not root_counts:
+        values[0] = 0.0  # no split is worth it: the tree changes nothing
+    return BoostedTree.from_growth(nodes, reals[:, NODE_GAIN] + rules.min_gain, values)
 
 
 def _scale(room: float, most: float) -> float:

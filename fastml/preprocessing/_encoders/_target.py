@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 import zlib
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import OneToOneFeatureMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -44,6 +45,32 @@ def encodings_of(counts, sums, squares, mean, smooth, variance) -> NDArray:
         else:
             found = sums / (counts + smooth)
         return np.where(np.isnan(found), mean, mean + found)
+
+
+def shuffled_folds(labels, n, n_folds, random_state) -> NDArray | None:
+    """The folds of scikit-learn's KFold or, with labels, StratifiedKFold, without their passes.
+
+    None where a label has too few rows for the folds.
+    """
+    rng = check_random_state(random_state)
+    folds = np.empty(n, dtype=np.intp)
+    ids = np.arange(n_folds)
+    if labels is None:
+        rows = np.arange(n)
+        rng.shuffle(rows)
+        folds[rows] = ids.repeat(n // n_folds + (ids < n % n_folds))
+        return folds
+    rows_of = [np.flatnonzero(labels == label) for label in range(int(labels.max()) + 1)]
+    if min(map(len, rows_of)) < n_folds:
+        return None
+    start = 0
+    for rows in sorted(rows_of, key=lambda rows: rows[0]):  # labels in the order in which they come
+        end = start + len(rows)
+        own = ids.repeat((end - ids - 1) // n_folds - (start - ids - 1) // n_folds)
+        rng.shuffle(own)
+        folds[rows] = own
+        start = end
+    return folds
 
 
 def rows_and_digest(places: list[Places]) -> tuple[int, int]:
@@ -232,7 +259,7 @@ class TargetEncoder(OneToOneFeatureMixin, CategoryEncoder):
         raise_for_params(params, self, "fit_transform")
         places, Y = self._learn(X, y)
         self._rows_of_fit = None
-        folds, n_folds = self._folds(X, y, len(Y), params)
+        folds, n_folds = self._folds(X, y, Y, params)
         columns = []
         for place, categories in zip(places, self.categories_):
             k = len(categories)
@@ -241,8 +268,9 @@ class TargetEncoder(OneToOneFeatureMixin, CategoryEncoder):
                 columns.append(found.ravel()[slots])
         return np.column_stack(columns)
 
-    def _folds(self, X, y, n, params):
+    def _folds(self, X, y, Y, params):
         """(number of the fold in which each row is tested, how many there are)."""
+        n = len(Y)
         from sklearn.model_selection import check_cv
         from sklearn.utils import indexable
         from sklearn.utils.metadata_routing import process_routing
@@ -258,6 +286,13 @@ class TargetEncoder(OneToOneFeatureMixin, CategoryEncoder):
             )
         if self.random_state != "deprecated":
             options["random_state"] = self.random_state
+        usual = options["shuffle"] and isinstance(self.cv, Integral) and not routing_enabled()
+        labelled = self.target_type_ != "continuous"
+        if usual and 2 <= self.cv <= n and not (labelled and self.target_type != "auto"):
+            labels = (Y.argmax(axis=1) if Y.shape[1] > 1 else Y[:, 0]) if labelled else None
+            folds = shuffled_folds(labels, n, self.cv, options.get("random_state"))
+            if folds is not None:
+                return folds, self.cv
         cv = check_cv(self.cv, y, classifier=self.target_type_ != "continuous", **options)
         if routing_enabled():
             if params.get("groups") is not None:
