@@ -614,15 +614,15 @@ def best_forest_split(X, y, weights, criterion, n_classes, min_leaf=1, min_weigh
 
 def forest_scratch(n_rows, n_features, n_slots, n_codes, seed=0, n_classes=1):
     """Memory for the searches of a tree, as `grow_tree` sets it up."""
-    from fastml.kernels.forest.frame import Scratch
-    from fastml.kernels.numeric.bitset import all_words
+    from fastml.kernels.forest.frame import HANDFUL, Scratch
+    from fastml.kernels.numeric.bitset import AT_ONCE_CODES, all_words
 
     return Scratch(
         np.array([seed], np.uint64), np.empty(n_features, np.int32),
-        np.empty(n_rows, np.uint32), np.empty((2, n_rows)), np.empty((5, n_slots)),
-        np.empty(n_classes, np.int32), np.zeros((n_codes, n_slots)), np.zeros(n_codes, np.int32),
-        np.zeros(all_words(n_codes), np.uint64), np.empty(n_codes + 1, np.int32),
-        np.empty((3, n_codes + 1)),
+        np.empty(max(n_rows, 2 * HANDFUL), np.uint32), np.empty((2, n_rows)),
+        np.empty((5, n_slots)), np.empty(n_classes, np.int32), np.zeros((n_codes, n_slots)),
+        np.zeros(n_codes, np.int32), np.zeros(all_words(n_codes), np.uint64),
+        np.empty(n_codes + AT_ONCE_CODES, np.int32), np.empty((3, n_codes + 1)),
     )  # fmt: skip
 
 

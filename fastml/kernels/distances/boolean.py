@@ -2,7 +2,7 @@
 
 A row is packed into 64-bit words. One count decides every metric, |x ∧ y|: with |x| and |y| it also
 gives |x ∨ y| and |x xor y|. Words of Y are stored by word, not by row, so that one word of x meets
-consecutive words of Y in SIMD lanes; LLVM recognises the bit trick as a population count.
+consecutive words of Y in SIMD lanes.
 """
 
 import numpy as np
@@ -10,15 +10,7 @@ import numpy as np
 from fastml._jit import kernel, parallel_kernel, prange
 from fastml.kernels.distances.metrics import JACCARD, MATCHING, boolean_distance
 from fastml.kernels.distances.pair_tiles import make_symmetric, store_tile, tile_corner
-
-
-@kernel
-def popcount(x):
-    """Number of ones in a uint64."""
-    x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return (x * np.uint64(0x0101010101010101)) >> np.uint64(56)
+from fastml.kernels.numeric.bitset import popcount
 
 
 @kernel

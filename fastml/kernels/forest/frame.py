@@ -14,6 +14,9 @@ from fastml._jit import kernel
 NEAR_BYTES = 1 << 18
 """Of a copied frame: half of a usual second-level cache."""
 
+HANDFUL = 32
+"""Rows of a node that are put in order by comparing each with each."""
+
 
 class Frame(NamedTuple):
     """The rows that a tree is grown on."""
@@ -36,7 +39,7 @@ class Scratch(NamedTuple):
 
     state: np.ndarray  # (1,) of the random generator: the node's seed before a search
     features: np.ndarray  # features in the order drawn
-    keys: np.ndarray  # per row of the node
+    keys: np.ndarray  # per row of the node, and at least twice `HANDFUL`
     pairs: np.ndarray  # (2, rows) weights, and weights times targets
     slots: np.ndarray  # (3, slots) of the node, left, right; 5 rows for `class_split`
     numbers: np.ndarray  # per class, for `class_split`; one entry otherwise

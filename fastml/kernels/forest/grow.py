@@ -18,12 +18,12 @@ import numpy as np
 
 from fastml._jit import kernel, parallel_kernel, prange
 from fastml.kernels.forest.class_split import search_classes
-from fastml.kernels.forest.frame import Frame, Scratch, fetch_rows, near_rows
+from fastml.kernels.forest.frame import HANDFUL, Frame, Scratch, fetch_rows, near_rows
 from fastml.kernels.forest.leaf import leaf_of
 from fastml.kernels.forest.random_split import search_random
 from fastml.kernels.forest.score import INVALID, impurity_factor, leaf_split
 from fastml.kernels.forest.split import search_pairs, search_slots
-from fastml.kernels.numeric.bitset import all_words
+from fastml.kernels.numeric.bitset import AT_ONCE_CODES, all_words
 from fastml.kernels.numeric.heap import _sift_down, _worse
 from fastml.kernels.numeric.rng import child_seed
 from fastml.kernels.tree.exact_split import GrowthRules
@@ -315,14 +315,14 @@ def grow_tree(seed, frame, codes, at_random, offsets, signs, rules, leaf_share, 
     scratch = Scratch(
         np.empty(1, np.uint64),
         np.empty(n_features, np.int32),
-        np.empty(m, np.uint32),
+        np.empty(max(m, 2 * HANDFUL), np.uint32),
         np.empty((2, m)),
         np.empty((5 if by_class else 3, n_slots)),
         np.empty(n_slots - 1 if by_class else 1, np.int32),
         np.zeros((1 if by_class else n_codes, n_slots)),
         np.zeros(n_codes if by_class or rules.min_leaf > 1 else 1, np.int32),
         np.zeros(all_words(n_codes), np.uint64),
-        np.empty(n_codes + 1, np.int32),
+        np.empty(n_codes + AT_ONCE_CODES, np.int32),
         np.empty((3, n_codes + 1)),
     )
     best_first = rules.max_leaves > 0

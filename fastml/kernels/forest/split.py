@@ -8,6 +8,7 @@ that lack the value carry the code ``missing``.
 import numpy as np
 
 from fastml._jit import kernel
+from fastml.kernels.forest.frame import HANDFUL
 from fastml.kernels.forest.score import (
     WORST,
     Split,
@@ -21,7 +22,13 @@ from fastml.kernels.forest.score import (
     slots_score,
     start_draws,
 )
-from fastml.kernels.numeric.bitset import note_code, take_codes, upper_words
+from fastml.kernels.numeric.bitset import (
+    note_code,
+    note_lower,
+    scan_codes,
+    take_codes,
+    upper_words,
+)
 from fastml.kernels.numeric.rng import draw
 from fastml.kernels.tree.nodes import ERROR, SQUARED_ERROR
 
@@ -78,6 +85,50 @@ def sum_listed(hist, occupied, n, cut_weights, cut_totals):
         hist[code, 1] = 0.0
         cut_weights[at] = weight
         cut_totals[at] = total
+
+
+@kernel
+def sum_handful(column, rows, weights, totals, keys, occupied, cut_weights, cut_totals):
+    """As `sum_all`, of at most `HANDFUL` rows: writes ``occupied``, ``cut_weights`` and
+    ``cut_totals``, and needs no histogram. ``keys`` is scratch.
+
+    The place of a row is the number of rows before it, each compared with each: no branch depends
+    on a value. Codes are below 2^27.
+    """
+    n = rows.shape[0]
+    half = np.intp(HANDFUL // 2)
+    width = half if n <= half else np.intp(HANDFUL)
+    for i in range(width):
+        keys[i] = np.uint32(0xFFFFFFFF)
+    for i in range(n):
+        keys[i] = (np.uint32(column[rows[i]]) << np.uint32(5)) | np.uint32(i)
+    for i in range(n):
+        key = keys[i]
+        place = np.uint32(0)
+        for j in range(half):
+            place += np.uint32(keys[j] < key)
+        if width > half:
+            for j in range(half):
+                place += np.uint32(keys[half + j] < key)
+        keys[np.uint32(HANDFUL) + place] = key
+    m = 0
+    weight = total = own_weight = own_total = 0.0
+    for at in range(n):
+        key = keys[HANDFUL + at]
+        i = np.intp(key & np.uint32(HANDFUL - 1))
+        code = key >> np.uint32(5)
+        own_weight += weights[i]
+        own_total += totals[i]
+        ends = at == n - 1 or keys[HANDFUL + at + 1] >> np.uint32(5) != code
+        occupied[m] = code
+        cut_weights[m] = weight + own_weight
+        cut_totals[m] = total + own_total
+        m += ends
+        weight = weight + own_weight if ends else weight
+        total = total + own_total if ends else total
+        own_weight = 0.0 if ends else own_weight
+        own_total = 0.0 if ends else own_total
+    return m
 
 
 @kernel
@@ -140,21 +191,41 @@ def search_pairs(frame, codes, signs, rules, rows, scratch, lower, upper):
         # The histogram; sums over the codes that occur, up to each of them.
         missing = np.intp(codes.n_codes[feature])
         few = 4 * n < missing
-        add_pairs(columns[feature], rows, own_weights, totals, hist)
-        if few:
-            for i in range(n):
-                note_code(bits, lower_bits, columns[feature, rows[i]])
+        handful = few and n <= HANDFUL and missing < 1 << 26
+        dense = 64 * n > missing
+        if not handful:
+            add_pairs(columns[feature], rows, own_weights, totals, hist)
+        if few and not handful:
+            if dense:
+                for i in range(n):
+                    note_lower(bits, lower_bits, columns[feature, rows[i]])
+            else:
+                for i in range(n):
+                    note_code(bits, lower_bits, columns[feature, rows[i]])
         if least_rows > 1:
             for i in range(n):
                 counts[columns[feature, rows[i]]] += 1
         missing_weight, missing_total = hist[missing, 0], hist[missing, 1]
         missing_rows = counts[missing] if least_rows > 1 else 0
-        has_missing = missing_weight > 0.0
-        if few:
-            n_occupied = take_codes(bits, lower_bits, occupied)
+        if handful:
+            n_occupied = sum_handful(
+                columns[feature], rows, own_weights, totals, scratch.keys, occupied, cut_weights,
+                cut_totals,
+            )  # fmt: skip
+            if occupied[n_occupied - 1] == missing:
+                for i in range(n):
+                    if columns[feature, rows[i]] == missing:
+                        missing_weight += own_weights[i]
+                        missing_total += totals[i]
+        elif few:
+            if dense:
+                n_occupied = scan_codes(bits, lower_bits, occupied)
+            else:
+                n_occupied = take_codes(bits, lower_bits, occupied)
             sum_listed(hist, occupied, n_occupied, cut_weights, cut_totals)
         else:
             n_occupied = sum_all(hist, missing + 1, occupied, cut_weights, cut_totals)
+        has_missing = missing_weight > 0.0
         if n_occupied < 2:
             counts[occupied[0] if least_rows > 1 else 0] = 0
             continue

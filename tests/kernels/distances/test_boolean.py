@@ -40,11 +40,6 @@ def matrix(code, X, Y, size=4, symmetric=None, n_threads=1):
     return out
 
 
-def test_popcount():
-    words = [0, 1, 2**63, 2**64 - 1, 0x5555555555555555, 0x123456789ABCDEF0]
-    assert [int(boolean.popcount(np.uint64(w))) for w in words] == [w.bit_count() for w in words]
-
-
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("d", [1, 63, 64, 65, 130])
 def test_every_metric(name, d):

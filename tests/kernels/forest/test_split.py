@@ -7,7 +7,7 @@ import pytest
 from fastml.ensemble._forest._codes import encode
 from fastml.kernels.forest import score
 from fastml.kernels.forest import split as k
-from fastml.kernels.forest.frame import Codes, Frame
+from fastml.kernels.forest.frame import HANDFUL, Codes, Frame
 from fastml.kernels.tree import nodes
 from fastml.kernels.tree.exact_split import GrowthRules
 
@@ -230,6 +230,50 @@ def test_sums_up_to_each_code():
         np.testing.assert_array_equal(two[:, : len(present)], expected[present].cumsum(axis=0).T)
     assert not hist.any()
     assert not again.any()
+
+
+@pytest.mark.small
+@pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 31, 32])
+@pytest.mark.parametrize("distinct", [1, 4, 5000])
+def test_sums_of_a_handful(n, distinct):
+    """To the bit those of a histogram, in which rows of one code are added up first."""
+    rng = np.random.default_rng(n)
+    column = rng.integers(distinct, size=100).astype(np.uint32)
+    rows = rng.permutation(100)[:n].astype(np.uint32)
+    weights, totals = rng.random((2, n))
+    hist = np.zeros((distinct, 2))
+    k.add_pairs(column, rows, weights, totals, hist)
+    wanted = np.empty(distinct, np.int32), np.empty(distinct), np.empty(distinct)
+    m = k.sum_all(hist, distinct, *wanted)
+    found = np.empty(n, np.int32), np.empty(n), np.empty(n)
+    keys = np.empty(2 * HANDFUL, np.uint32)
+    assert k.sum_handful(column, rows, weights, totals, keys, *found) == m
+    for sums, expected in zip(found, wanted):
+        np.testing.assert_array_equal(sums[:m], expected[:m])
+
+
+@pytest.mark.parametrize("n", [20, 60, 400])
+def test_few_rows_of_many_values(n):
+    """By a handful, by a set of codes, by one whose words are nearly all used."""
+    rng = np.random.default_rng(n)
+    X = rng.normal(size=(2000, 2)).astype(np.float32)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y, weights = rng.integers(0, 2, 2000), rng.integers(1, 4, 2000).astype(float)
+    columns, codes = encode(X, True, 1)
+    _, scratch = working(2000, 2, codes, 2)
+    rows = rng.permutation(2000)[:n].astype(np.uint32)
+    rules = GrowthRules(nodes.GINI, min_leaf=1, min_weight=0.0, max_features=2)
+    frame = Frame(columns, y.astype(float).reshape(1, -1), weights)
+    signs = np.zeros(2, np.int8)
+    found = k.search_pairs(frame, codes, signs, rules, rows, scratch, -np.inf, np.inf)
+    assert_clean(scratch)
+    few = X[rows], y[rows], weights[rows]
+    columns, codes = encode(few[0], True, 1)  # codes of these rows alone: a histogram
+    rows, scratch = working(n, 2, codes, 2)
+    frame = Frame(columns, few[1].astype(float).reshape(1, -1), few[2])
+    wanted = k.search_pairs(frame, codes, signs, rules, rows, scratch, -np.inf, np.inf)
+    assert (found.score, found.feature) == (wanted.score, wanted.feature)
+    np.testing.assert_array_equal(sides(found, few[0]), sides(wanted, few[0]))
 
 
 @pytest.mark.small
