@@ -175,8 +175,9 @@ def _of_objects(values):
     """Distinct addresses or texts by hashing, then distinct values among what they hold."""
     if len(values) > FEW_ROWS:
         shared = _share_objects(values)
-        words = addresses_of(values).view(np.uint32).reshape(len(values), -1) if shared else None
-        if words is None and type(values[0]) is str:
+        if shared:
+            words = addresses_of(values).view(np.uint32).reshape(len(values), -1)
+        else:
             words = item_words(values)
         if words is not None:
             firsts, codes = hash_codes(words, False)

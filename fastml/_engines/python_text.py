@@ -47,14 +47,17 @@ def item_words(values: NDArray) -> NDArray | None:
     """(n × w) 32-bit words of a column of objects, equal for equal strings and for one object.
 
     Of other objects that are equal, the words may differ. None where this Python's strings cannot
-    be read, or some are long.
+    be read, none is met among some of the items, some are long, or an item is NULL (NumPy's other
+    None).
     """
-    shift = _shift()
-    if shift is None or not len(values):
-        return None
     some = values[:: max(1, len(values) // SAMPLE)].tolist()
-    usual = max((len(text) for text in some if type(text) is str), default=0)
-    words = _words(values, shift, min(max(LEAST_WORDS, 1 + -(-usual // 4)), MOST_WORDS))
+    lengths = [len(text) for text in some if type(text) is str]
+    shift = _shift() if lengths else None
+    if shift is None or not addresses_of(values).all():
+        return None
+    values = values.copy()  # another thread may take strings out of the user's array
+    width = max(LEAST_WORDS, 1 + -(-max(lengths) // 4))
+    words = _words(values, shift, min(width, MOST_WORDS))
     if isinstance(words, int):
         words = _words(values, shift, words) if words <= MOST_WORDS else None
     return words

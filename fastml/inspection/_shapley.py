@@ -59,11 +59,12 @@ def shapley_values(
     the answer, in float64.
 
     Trees (fastml's and scikit-learn's ``DecisionTree*``, ``ExtraTree*``, ``RandomForest*``,
-    ``ExtraTrees*``, ``GradientBoosting*``; fastml's ``HistGradientBoosting*``): exact. Without a
-    background the other columns go both ways at a split, by the training rows ("path-dependent");
-    with one they are those of its rows ("interventional"). Explained are probabilities of trees and
-    forests, and decisions of boosting. Linear models: exact, of ``decision_function`` or
-    ``predict``. Anything else: random orders of the columns, each also backwards.
+    ``ExtraTrees*``, ``GradientBoosting*``; fastml's ``HistGradientBoosting*``; models of LightGBM,
+    XGBoost and CatBoost after `fastml.convert`): exact. Without a background the other columns go
+    both ways at a split, by the training rows ("path-dependent"); with one they are those of its
+    rows ("interventional"). Explained are probabilities of trees and forests, and decisions of
+    boosting. Linear models: exact, of ``decision_function`` or ``predict``. Anything else: random
+    orders of the columns, each also backwards.
 
     Parameters
     ----------
@@ -165,6 +166,10 @@ def _of_trees(model, X, background, interactions, n_jobs):
     if back is not None and interactions:
         raise ValueError("interactions are those of the training rows: leave the background out")
     trees, start = _trees_of(model)
+    if back is None and not all(tree.cover[0] > 0 for tree in trees):
+        raise ValueError(
+            "the model does not say how many training rows reached its nodes: give a background"
+        )
     paths = find_paths(trees)
     base = start + paths.expected
     if back is not None:
@@ -217,7 +222,7 @@ def _trees_of(model) -> tuple[list[PlainTree], NDArray]:
 def _answer(model) -> Callable:
     """What the trees' sum is: a decision or a probability, or a number."""
     if hasattr(model, "_trees_for_inspection"):
-        return model._raw_predict
+        return getattr(model, "raw_predict", None) or model._raw_predict
     for name in ("decision_function", "predict_proba"):
         if hasattr(model, name):
             return getattr(model, name)

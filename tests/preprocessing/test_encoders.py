@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import KFold, StratifiedKFold
 
 import fastml.preprocessing as ours
+from fastml._engines import categories, python_text
 from fastml._engines.categories import factorise, ordered, positions, sorted_factor
 
 NAMES = np.array(["pear", "apple", "fig", "apple pie"])
@@ -240,6 +241,18 @@ def test_objects_of_text_and_kinds_that_do_not_go_together():
         ours.OneHotEncoder().fit(column[:, None])
     known = ours.OneHotEncoder(handle_unknown="ignore").fit(objects_of("ascii")[:, None])
     assert known.transform(column[:, None])[2000].nnz == 0
+
+
+def test_text_behind_what_is_none_is_hashed(monkeypatch):
+    column = objects_of("long")
+    column[0] = None
+    expected = ours.OrdinalEncoder().fit_transform(column[:, None])
+    asked = []
+    read = categories.item_words
+    monkeypatch.setattr(categories, "item_words", lambda values: asked.append(read(values)))
+    assert_array_equal(ours.OrdinalEncoder().fit_transform(column[:, None]), expected)
+    assert len(asked) == 1
+    assert asked[0] is not None or python_text._shift() is None
 
 
 def test_subclasses_of_text_equal_text():

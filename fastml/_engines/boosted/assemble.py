@@ -26,19 +26,20 @@ class GrownTree(NamedTuple):
     missing_left: NDArray  # whether missing values go left
     value: NDArray  # of leaves
     sets: dict[int, NDArray]  # node → categories that go left, where a split is by categories
+    cover: NDArray | None = None  # weight of the training rows; None: not said
 
     @classmethod
     def constant(cls, value: float) -> GrownTree:
         """A single leaf."""
         none = np.array([-1], np.intp)
         zero = np.zeros(1)
-        return cls(none, none, none, zero, np.zeros(1, bool), np.array([value]), {})
+        return cls(none, none, none, zero, np.zeros(1, bool), np.array([value]), {}, np.ones(1))
 
 
 def assemble(
     trees: list[GrownTree], n_features: int, n_categories: NDArray, per_iteration: int
-) -> tuple[BinMapper, list[list[BoostedTree]]]:
-    """Bins and trees that `Packed` takes.
+) -> tuple[BinMapper, list[list[BoostedTree]], NDArray | None]:
+    """Bins and trees that `Packed` takes, and the weight of the training rows at all their nodes.
 
     Parameters
     ----------
@@ -77,20 +78,23 @@ def assemble(
         [len(t) + (not c) for t, c in zip(tables, mapper.n_categories_)], np.uint32
     )
     mapper.check_tables()
-    made = [_tree(tree, distinct, firsts) for tree in trees]
+    orders = [relinked(tree.left, tree.right) for tree in trees]
+    made = [_tree(tree, *order, distinct, firsts) for tree, order in zip(trees, orders)]
     k = per_iteration
     iterations = [made[i : i + k] for i in range(0, len(made), k)]
     check_trees(iterations, mapper)
-    return mapper, iterations
+    covers = [
+        tree.cover[order] for tree, (order, *_) in zip(trees, orders) if tree.cover is not None
+    ]
+    return mapper, iterations, np.concatenate(covers) if len(covers) == len(trees) else None
 
 
 def _slice(thresholds: NDArray, part: int) -> NDArray:
     return thresholds[part * MOST_THRESHOLDS : (part + 1) * MOST_THRESHOLDS]
 
 
-def _tree(tree: GrownTree, distinct: list[NDArray], firsts: NDArray) -> BoostedTree:
+def _tree(tree: GrownTree, order, depth, left_at, distinct: list[NDArray], firsts) -> BoostedTree:
     """Nodes level by level, siblings side by side."""
-    order, depth, left_at = relinked(tree.left, tree.right)
     nodes = np.zeros(len(order), NODE)
     numbers = np.array(order)
     inner = tree.left[numbers] >= 0

@@ -92,6 +92,33 @@ def plain_boosted(tree: BoostedTree, column: int, n_outputs: int) -> PlainTree:
     )
 
 
+def by_columns(trees: list[PlainTree], mapper: BinMapper) -> list[PlainTree]:
+    """Trees by bins of columns, some of which may serve as several features."""
+    if mapper.sources is None:
+        return trees
+    sizes = np.array([len(thresholds) for thresholds in mapper.bin_thresholds_])
+    before = np.cumsum(sizes) - sizes
+    before -= before[np.searchsorted(mapper.sources, mapper.sources)]
+    return [
+        tree._replace(
+            feature=np.where(tree.left < 0, -1, mapper.sources[tree.feature]),
+            threshold=tree.threshold + np.where(tree.left < 0, 0, before[tree.feature]),
+        )
+        for tree in trees
+    ]
+
+
+def bins_by_columns(bins: NDArray, mapper: BinMapper) -> NDArray:
+    """Bins of columns as floats, NaN where a value is missing: those of all a column's features,
+    added up."""
+    rows = bins.astype(np.float32)
+    rows[bins == mapper.missing_values_bin_idx_] = np.nan
+    if mapper.sources is None:
+        return rows
+    firsts = np.searchsorted(mapper.sources, np.arange(mapper.n_columns))
+    return np.add.reduceat(rows, firsts, axis=1)
+
+
 def stored_trees(iterations: list[list[BoostedTree]]) -> dict:
     """All trees as a few arrays in the smallest types that hold them, for pickling."""
     trees = [tree for trees in iterations for tree in trees]

@@ -11,6 +11,7 @@ import itertools
 import json
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -125,7 +126,7 @@ def read(content: dict) -> TrainedElsewhere:
     splits = _Splits(columns)
     iterations = [splits.oblivious(t, n_outputs, scale) for t in content.get("oblivious_trees", [])]
     iterations += [splits.any_shape(t, n_outputs, scale) for t in content.get("trees", [])]
-    nested = _small(iterations or [[0.0] * n_outputs])
+    nested = _small(iterations or [[NOTHING] * n_outputs])
     names = [column.get("feature_id", "") for column in columns]
     made_up = any(name in ("", str(i)) for i, name in enumerate(names))
     return TrainedElsewhere(
@@ -153,8 +154,16 @@ def _labels(content: dict, n_classes: int):
     return np.array(names) if n_classes and names else None
 
 
+class _Leaf(NamedTuple):
+    value: float
+    cover: float  # weight of the training rows; 0 where the model does not say
+
+
+NOTHING = _Leaf(0.0, 1.0)
+
+
 class _Splits:
-    """CatBoost's trees → (column, border, left, right), or the value of a leaf, → `GrownTree`."""
+    """CatBoost's trees → (column, border, left, right), or a leaf, → `GrownTree`."""
 
     def __init__(self, columns: list[dict]):
         self.columns = {column["feature_index"]: column for column in columns}
@@ -177,7 +186,11 @@ class _Splits:
         conditions = [self.condition(split) for split in table["splits"] or []]
         values = scale * np.array(table["leaf_values"], np.float64)
         values = values.reshape(1 << len(conditions), n_outputs)
-        return [_unfolded(conditions, column.tolist(), 0, 0, {}) for column in values.T]
+        covers = table.get("leaf_weights") or [0.0] * len(values)
+        return [
+            _unfolded(conditions, [_Leaf(*leaf) for leaf in zip(column.tolist(), covers)], 0, 0, {})
+            for column in values.T
+        ]
 
     def any_shape(self, table: dict, n_outputs: int, scale: float) -> list:
         """A tree per output of one whose branches differ (Depthwise, Lossguide)."""
@@ -186,21 +199,22 @@ class _Splits:
             if "split" in node:
                 left, right = (nested(node[side], output) for side in ("left", "right"))
                 return (*self.condition(node["split"]), left, right)
-            return scale * float(np.reshape(node["value"], n_outputs)[output])
+            value = scale * float(np.reshape(node["value"], n_outputs)[output])
+            return _Leaf(value, float(node.get("weight", 0.0)))
 
         return [nested(table, output) for output in range(n_outputs)]
 
     def grown(self, root) -> GrownTree:
         nodes, table = [root], []
         for node in nodes:  # grows meanwhile
-            if isinstance(node, float):
-                table.append((-1, -1, -1, 0.0, False, node))
+            if isinstance(node, _Leaf):
+                table.append((-1, -1, -1, 0.0, False, node.value, node.cover))
             else:
                 column, border, left, right = node
-                at = len(nodes)
-                table.append((at, at + 1, column, border, self.missing_left[column], 0.0))
+                at, missing_left = len(nodes), self.missing_left[column]
+                table.append((at, at + 1, column, border, missing_left, 0.0, _cover(node)))
                 nodes += [left, right]
-        left, right, feature, threshold, missing_left, value = zip(*table)
+        left, right, feature, threshold, missing_left, value, cover = zip(*table)
         return GrownTree(
             np.array(left, np.intp),
             np.array(right, np.intp),
@@ -209,25 +223,32 @@ class _Splits:
             np.array(missing_left, bool),
             np.array(value, np.float64),
             sets={},
+            cover=np.array(cover, np.float64),
         )
 
 
-def _unfolded(conditions: list, values: list, level: int, leaf: int, known: dict):
-    """The nodes below a place of an oblivious tree; ``known``: column → its values are above the
-    first and not above the second number there."""
+def _unfolded(conditions: list, leaves: list, level: int, leaf: int, known: dict):
+    """The nodes below a place of an oblivious tree, whose last split is the root, as CatBoost's
+    Shapley values have it; ``known``: column → its values are above the first and not above the
+    second number there."""
     if level == len(conditions):
-        return values[leaf]
-    column, border = conditions[level]
+        return leaves[leaf]
+    bit = len(conditions) - 1 - level
+    column, border = conditions[bit]
     low, high = known.get(column, (-np.inf, np.inf))
 
     def child(right: bool, known: dict):
-        return _unfolded(conditions, values, level + 1, leaf | right << level, known)
+        return _unfolded(conditions, leaves, level + 1, leaf | right << bit, known)
 
     if not low < border < high:
         return child(border <= low, known)
     left = child(False, {**known, column: (low, border)})
     right = child(True, {**known, column: (border, high)})
-    return left if left == right else (column, border, left, right)
+    if isinstance(left, _Leaf) and isinstance(right, _Leaf) and left.value == right.value:
+        return _Leaf(left.value, left.cover + right.cover)
+    if left == right and _cover(left) == 0.0:
+        return left
+    return column, border, left, right
 
 
 def _small(iterations: list[list]) -> list[list]:
@@ -237,12 +258,16 @@ def _small(iterations: list[list]) -> list[list]:
     return [
         list(row)
         for trees in iterations
-        for row in itertools.zip_longest(*(_cut(t, FAST_LEAVES) for t in trees), fillvalue=0.0)
+        for row in itertools.zip_longest(*(_cut(t, FAST_LEAVES) for t in trees), fillvalue=NOTHING)
     ]
 
 
 def _n_leaves(node) -> int:
-    return 1 if isinstance(node, float) else _n_leaves(node[2]) + _n_leaves(node[3])
+    return 1 if isinstance(node, _Leaf) else _n_leaves(node[2]) + _n_leaves(node[3])
+
+
+def _cover(node) -> float:
+    return node.cover if isinstance(node, _Leaf) else _cover(node[2]) + _cover(node[3])
 
 
 def _cut(node, most: int) -> list:
@@ -250,7 +275,8 @@ def _cut(node, most: int) -> list:
     if _n_leaves(node) <= most:
         return [node]
     column, border, left, right = node
+    no_left, no_right = (_Leaf(0.0, _cover(side)) for side in (left, right))
     return [
-        *((column, border, part, 0.0) for part in _cut(left, most - 1)),
-        *((column, border, 0.0, part) for part in _cut(right, most - 1)),
+        *((column, border, part, no_right) for part in _cut(left, most - 1)),
+        *((column, border, no_left, part) for part in _cut(right, most - 1)),
     ]

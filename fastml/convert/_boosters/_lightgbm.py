@@ -191,7 +191,17 @@ def _tree(table: dict, categories: dict) -> GrownTree:
         missing_left=joined(to_left, np.zeros(len(values)), bool),
         value=joined(np.zeros(n_splits), values, np.float64),
         sets=sets,
+        cover=_cover(table, len(values)),
     )
+
+
+def _cover(table: dict, n_leaves: int) -> np.ndarray | None:
+    """Training rows of the splits, then of the leaves; old files do not say."""
+    counts = [_numbers(table, f"{kind}_count", np.int64) for kind in ("internal", "leaf")]
+    if n_leaves == 1:
+        return np.ones(1, np.int64)
+    known = len(counts[0]) == n_leaves - 1 and len(counts[1]) == n_leaves
+    return np.concatenate(counts) if known else None
 
 
 def _pandas_categories(text: str) -> list | None:

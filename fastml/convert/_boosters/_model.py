@@ -10,7 +10,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from fastml._engines.boosted.assemble import GrownTree, assemble
 from fastml._engines.boosted.masks import ROWS_AT_ONCE
-from fastml._engines.boosted.trees import Packed, loaded_trees, stored_trees
+from fastml._engines.boosted.trees import (
+    Packed,
+    bins_by_columns,
+    by_columns,
+    loaded_trees,
+    plain_boosted,
+    stored_trees,
+)
+from fastml._engines.trees.stored import smallest
 from fastml._validation import FLOATS, validate_data
 
 TINY = float(np.float32(1e-35))
@@ -72,9 +80,10 @@ class ConvertedTrees(BaseEstimator):
         n_categories = source.n_categories
         if n_categories is None:
             n_categories = np.zeros(source.n_features, np.intp)
-        model._mapper, model._trees = assemble(
+        model._mapper, model._trees, covers = assemble(
             source.trees, source.n_features, n_categories, len(source.baseline)
         )
+        model._covers = _stored(covers)
         model._baseline = np.asarray(source.baseline, np.float64)
         model.library_, model.objective_ = source.library, source.objective
         model.link_, model._slope = source.link, source.slope
@@ -114,6 +123,24 @@ class ConvertedTrees(BaseEstimator):
             part = out[start : start + ROWS_AT_ONCE]
             packed.add_rows(rows, self._mapper, part, self.n_jobs)
         return out
+
+    def _trees_for_inspection(self, X):
+        """For `fastml.inspection`, which explains `raw_predict`: (bins of X with NaN where they are
+        missing, trees, start)."""
+        rows = None
+        if X is not None:
+            rows = self._mapper.transform(self._as_compared(self._checked(X)), self.n_jobs)
+            rows = bins_by_columns(rows, self._mapper)
+        covers = getattr(self, "_covers", None)
+        ends = np.cumsum([len(tree.nodes) for stage in self._trees for tree in stage])
+        parts = None if covers is None else np.split(covers.astype(np.float64), ends[:-1])
+        trees = []
+        for stage in self._trees:
+            for k, tree in enumerate(stage):
+                plain = plain_boosted(tree, k, len(stage))
+                cover = np.zeros(len(tree.nodes)) if parts is None else parts[len(trees)]
+                trees.append(plain._replace(cover=cover))
+        return rows, by_columns(trees, self._mapper), self._baseline
 
     def _checked(self, X):
         if self._is_plain(X):
@@ -170,6 +197,10 @@ class ConvertedTrees(BaseEstimator):
         state["_trees"] = loaded_trees(state["_trees"], state["_mapper"])
         if state["link_"] not in LINKS or state["_category_rounding"] not in ROUNDINGS:
             raise ValueError("a stored model has an unknown link or rounding")
+        covers = state.setdefault("_covers", None)
+        n_nodes = sum(len(tree.nodes) for stage in state["_trees"] for tree in stage)
+        if covers is not None and (covers.shape != (n_nodes,) or covers.dtype.kind not in "uif"):
+            raise ValueError("a stored model does not have one weight per node")
         super().__setstate__(state)
 
     def __sklearn_tags__(self):
@@ -215,6 +246,11 @@ def converted(source: TrainedElsewhere, model, classes):
     if len(classes) != source.n_classes:
         raise ValueError(f"the model has {source.n_classes} classes; {len(classes)} were given")
     return ConvertedClassifier.of(source, classes)
+
+
+def _stored(covers: NDArray | None) -> NDArray | None:
+    """Weights of training rows; counts in a small type."""
+    return smallest(covers) if covers is not None and covers.dtype.kind == "i" else covers
 
 
 def _sigmoid(raw: NDArray) -> NDArray:

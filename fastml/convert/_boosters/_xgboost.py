@@ -201,6 +201,7 @@ def _tree(table: dict, weight: float, categories: dict) -> GrownTree:
         missing_left=np.array(table["default_left"]).astype(bool) & inner,
         value=np.where(inner, 0.0, conditions.astype(np.float64) * float(np.float32(weight))),
         sets=sets,
+        cover=np.array(table["sum_hessian"], np.float64) if "sum_hessian" in table else None,
     )
 
 

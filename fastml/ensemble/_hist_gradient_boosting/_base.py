@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from fastml._engines.boosted.bins import BinMapper
 from fastml._engines.boosted.trees import (
     Packed,
+    bins_by_columns,
     loaded_trees,
     plain_boosted,
     stored_trees,
@@ -471,9 +472,7 @@ class BaseHistGradientBoosting(CallbackSupport, BoostingExport, BaseEstimator):
         if X is not None:
             X = given.check_new_rows(self, X)
             self._bin_mapper.check_width(X)
-            bins = self._bin(X)
-            rows = bins.astype(np.float32)
-            rows[bins == self._bin_mapper.missing_values_bin_idx_] = np.nan
+            rows = bins_by_columns(self._bin(X), self._bin_mapper)
         trees = [
             plain_boosted(tree, k, len(stage))
             for stage in self._predictors

@@ -28,11 +28,13 @@ class TextLayout(NamedTuple):
 def _write_item(layout, place, item):
     """Write the object at ``place`` of the memory to ``item``; return the words that it needs."""
     memory = layout.memory
-    state = np.int64(memory[place + STATE] & LOW_HALF) >> layout.shift
+    state = np.int64(0)  # read of strings only: other objects may end before it
+    if memory[place + TYPE] == layout.type_word:
+        state = np.int64(memory[place + STATE] & LOW_HALF) >> layout.shift
     width = state & 7
     compact = (state >> 3) & 1
     item[:] = 0
-    if memory[place + TYPE] != layout.type_word or not compact:
+    if not compact:
         item[0] = NO_TEXT
         item[1] = np.uint32(np.uint64(place) & LOW_HALF)
         item[2] = np.uint32(np.uint64(place) >> np.uint64(32))
