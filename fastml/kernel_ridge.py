@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fastml._engines.gram.matrix import KERNELS, check_square, gram
 from fastml._engines.optimise import AT_ONCE, cholesky_solve
+from fastml._progress import CallbackSupport, current_steps, fit_steps, telling
 from fastml._sklearn import Interval, StrOptions, fit_context
 from fastml._threads import interruptible
 from fastml._validation import validate_data
@@ -18,7 +19,7 @@ from fastml._validation import validate_data
 __all__ = ["KernelRidge"]
 
 
-class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class KernelRidge(CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Ridge regression with a kernel.
 
     f(x) = Σ c_i k(x_i, x) with c = (K + alpha I)⁻¹ y: least squares with penalty alpha \\|f\\|².
@@ -164,7 +165,15 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 delattr(self, name)
         alphas = self._check_alphas()
         weights = self._check_weights(sample_weight, X)
+        with fit_steps(self, None, X, y) as steps, telling(steps):
+            self._fit(X, y, alphas, weights)
+        return self
+
+    def _fit(self, X, y, alphas, weights):
+        """Sets the coefficients; the kernel matrix and what is done with it are steps."""
+        step = current_steps().begin("kernel matrix")
         K = np.array(self._gram(X), dtype=np.float64, order="C")
+        step.end()
         targets = np.array(y, dtype=np.float64).reshape(len(K), -1)
         if weights is not None:
             root = np.sqrt(weights)[:, None]
@@ -186,7 +195,6 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             del self._best
         self.dual_coef_ = coefficients.ravel() if single else coefficients
         self.X_fit_ = X
-        return self
 
     def _check_alphas(self):
         if self.alphas is None:
@@ -220,7 +228,9 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
         exact = self.select_by == "loo"
         solve = by_eigenvectors if exact else by_generalised_validation
+        step = current_steps().begin("path of penalties")
         coefficients, errors = solve(K, targets, alphas, total)
+        step.end()
         self._best = int(errors.mean(axis=1).argmin())
         self.alpha_ = float(alphas[self._best])
         errors = errors[:, 0] if targets.shape[1] == 1 else errors
@@ -279,7 +289,7 @@ def _solve_symmetric(A, targets):
         return found
     warnings.warn(
         "Singular matrix in solving dual problem. Using least-squares solution instead.",
-        stacklevel=5,
+        stacklevel=6,
     )
     if len(A) > AT_ONCE:  # the factor is where the lower triangle was
         A = np.triu(A, 1)

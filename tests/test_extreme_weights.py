@@ -14,6 +14,7 @@ from fastml._validation import relative_weights
 ONLY_RATIOS = (
     "cluster.BisectingKMeans", "cluster.KCentroids", "cluster.KMeans", "cluster.KMedians",
     "cluster.MiniBatchKMeans", "cluster.SoftKMeans", "cluster.SphericalKMeans",
+    "ensemble.HistGradientBoostingClassifier", "ensemble.HistGradientBoostingRegressor",
     "mixture.GaussianMixture", "neighbors.KernelClassifier", "neighbors.KernelDensity",
     "neighbors.KernelRegressor",
 )  # fmt: skip
@@ -50,6 +51,27 @@ def test_inertia_is_in_units_of_the_weights():
     assert scaled.inertia_ == plain.inertia_ * 2.0**900
     new = plain.score(X, sample_weight=WEIGHTS * 2.0**900)
     assert new == plain.score(X, sample_weight=WEIGHTS) * 2.0**900
+
+
+@pytest.mark.parametrize("power", [-1000, 900])
+def test_penalties_of_boosting_are_in_units_of_the_weights(power):
+    from fastml.ensemble import HistGradientBoostingRegressor
+
+    X, unit = specimens.rows(200), 2.0**power
+    y, weights = X[:, 0] ** 2, np.random.default_rng(0).random(200) + 0.1
+    plain = HistGradientBoostingRegressor(l2_regularization=2.0, gamma=0.5, max_iter=5)
+    scaled = HistGradientBoostingRegressor(
+        l2_regularization=2.0 * unit, gamma=0.5 * unit, max_iter=5
+    )
+    found = [m.fit(X, y, w).predict(X) for m, w in ((plain, weights), (scaled, weights * unit))]
+    np.testing.assert_array_equal(*found)
+    # Beside these weights, a penalty of 2 is all or nothing.
+    other = plain.fit(X, y, weights * unit).predict(X)
+    if power < 0:
+        np.testing.assert_allclose(other, np.average(y, weights=weights))
+    else:
+        free = HistGradientBoostingRegressor(max_iter=5).fit(X, y, weights).predict(X)
+        np.testing.assert_array_equal(other, free)
 
 
 def test_batches_of_other_units_are_added_up():

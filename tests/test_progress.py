@@ -11,7 +11,17 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from fastml import cluster, decomposition, ensemble, linear_model, manifold, mixture, neighbors, svm
+from fastml import (
+    cluster,
+    decomposition,
+    ensemble,
+    kernel_ridge,
+    linear_model,
+    manifold,
+    mixture,
+    neighbors,
+    svm,
+)
 from fastml._progress import NoSteps, fit_steps
 
 RNG = np.random.default_rng(0)
@@ -89,6 +99,12 @@ FITS = {
     "evidence": (linear_model.BayesianRidge(), "max_iter"),
     "relevance": (linear_model.ARDRegression(), "max_iter"),
     "factors": (decomposition.FactorAnalysis(2), "max_iter"),
+    "outliers": (linear_model.HuberRegressor(), None),
+    "median": (linear_model.QuantileRegressor(alpha=0.1), None),
+    "deviations": (linear_model.LeastAbsoluteDeviations(), None),
+    "paths": (manifold.Isomap(), None),
+    "ridge of a kernel": (kernel_ridge.KernelRidge(), None),
+    "ridges of a kernel": (kernel_ridge.KernelRidge(alphas=[0.1, 1.0]), None),
 }
 every_fit = pytest.mark.parametrize("name", FITS)
 
@@ -151,6 +167,7 @@ def test_tasks_begin_and_end(name):
 
 STAGED = [
     "logistic",
+    "outliers",
     "boosting",
     "classes",
     "histograms",
@@ -194,9 +211,11 @@ def test_models_of_the_steps_predict(name):
         ("evidence", lambda m: m.n_iter_),
         ("relevance", lambda m: m.n_iter_),
         ("generalised", lambda m: m.n_iter_ + 1),
+        ("outliers", lambda m: m.n_iter_),
+        ("median", lambda m: m.n_iter_),
     ],
 )
-@pytest.mark.filterwarnings("ignore:.*did not converge in max_iter")
+@pytest.mark.filterwarnings("ignore:.*(did not converge in|did not reach|failed to converge)")
 def test_a_callback_ends_the_fit(name, made):
     model = clone(FITS[name][0]).set_callbacks(Listener(2)).fit(X, target(FITS[name][0]))
     assert made(model) == 2

@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fastml._progress import told
+
 
 def line_search(
     value_at: Callable[[float], float],
@@ -96,7 +98,7 @@ def cholesky_solve(A: NDArray, targets: NDArray) -> tuple[NDArray, NDArray, int]
 
     n = len(A)
     width = int(np.clip(STEP_WORK // n**2, 64, 512))
-    for start in range(0, n, width):
+    for start in told("columns of the factor", range(0, n, width)):
         stop = min(start + width, n)
         A[start:, start:stop] -= A[start:, :start] @ A[start:stop, :start].T
         corner, failure = dpotrf(A[start:stop, start:stop], lower=1)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from fastml._engines.smooth_linear.design import SmoothDesign
 from fastml._engines.smooth_linear.minimum import Factor
+from fastml._progress import current_steps
 from fastml._threads import single_threaded_blas
 
 MOST_STEPS = 80
@@ -89,15 +90,18 @@ class PinballRows:
 def minimise_pinball(
     design: SmoothDesign, y, weights, level, penalty, fit_intercept: bool
 ) -> PinballMinimum:
-    """Σ weight · pinball(level) + penalty Σ \\|w_j\\|, w with the intercept, if any, as last."""
+    """Σ weight · pinball(level) + penalty Σ \\|w_j\\|, w with the intercept, if any, as last.
+
+    Every step is told to `current_steps`, which may end the search.
+    """
     unit = float(np.abs(y).max(initial=0.0))
     if unit == 0.0:
         return PinballMinimum(np.zeros(design.n_features + fit_intercept), 0, True, 0.0)
     mean = float(weights.mean())
     rows = PinballRows(design, y / unit, weights / mean, level, penalty / mean, fit_intercept)
     with single_threaded_blas():  # products of vectors this short are not worth more threads
-        w, dual, n_iter = _interior_point(rows)
-        found = _vertex(rows, w, dual)
+        w, dual, n_iter, ended = _interior_point(rows)
+        found = _vertex(rows, w, dual, ended)
     return found._replace(w=found.w * unit, n_iter=n_iter + found.n_iter)
 
 
@@ -112,8 +116,9 @@ def _longest(x: NDArray, dx: NDArray) -> float:
     return min(1.0, DAMPING * float((x[falling] / -dx[falling]).min()))
 
 
-def _interior_point(rows: PinballRows) -> tuple[NDArray, NDArray, int]:
-    """(w, dual variables u, steps)."""
+def _interior_point(rows: PinballRows) -> tuple[NDArray, NDArray, int, bool]:
+    """(w, dual variables u, steps, whether a callback ended them)."""
+    steps, ended = current_steps(), False
     size = rows.above + rows.below
     u = rows.below.copy()
     rest = size - u
@@ -153,7 +158,10 @@ def _interior_point(rows: PinballRows) -> tuple[NDArray, NDArray, int]:
         rest = rest - primal * du
         low, high = low + dual * dlow, high + dual * dhigh
         w = w - dual * step
-    return w, u, n_steps
+        ended = steps.begin("interior point").end()
+        if ended:
+            break
+    return w, u, n_steps, ended
 
 
 def _direction(rows, factor, q, u, rest, low, high, target, centre, second=(0.0, 0.0)):
@@ -193,15 +201,19 @@ def _basis(rows: PinballRows, u: NDArray) -> list[int]:
     return chosen
 
 
-def _vertex(rows: PinballRows, w: NDArray, u: NDArray) -> PinballMinimum:
-    """The vertex that the interior point is near to, and better ones while there are any."""
+def _vertex(rows: PinballRows, w: NDArray, u: NDArray, ended: bool) -> PinballMinimum:
+    """The vertex that the interior point is near to, and better ones while there are any.
+
+    Where a callback has ``ended`` the search, the point as it is.
+    """
     bound = float(rows.y @ (u - rows.below))  # no objective is below, up to rounding
     inside = rows.objective(rows.y - rows.products(w))
     slack = EXACT_GAP * max(abs(inside), 1e-3)
-    basis = _basis(rows, u)
-    if len(basis) < rows.n_weights:  # no vertex: columns depend on each other
+    basis = [] if ended else _basis(rows, u)
+    if len(basis) < rows.n_weights:  # none is looked for, or columns depend on each other
         return PinballMinimum(w, 0, inside - bound <= 1e-6 * max(abs(inside), 1e-3), inside - bound)
     best, value = w, inside
+    steps = current_steps()
     for n_pivots in range(50 + 10 * rows.n_weights):
         B = np.array([rows.row(i) for i in basis])
         point = np.linalg.solve(B, rows.y[basis])
@@ -226,6 +238,8 @@ def _vertex(rows: PinballRows, w: NDArray, u: NDArray) -> PinballMinimum:
         if entering is None:
             break
         basis[leaving] = entering
+        if steps.begin("vertex").end():
+            break
     gap = value - bound
     return PinballMinimum(best, n_pivots + 1, gap <= 1e-6 * max(abs(value), 1e-3), gap)
 

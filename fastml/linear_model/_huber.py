@@ -10,13 +10,14 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from fastml._docs import COMMON, documented
 from fastml._engines.smooth_linear.design import SmoothDesign
 from fastml._engines.smooth_linear.huber_scale import HuberObjective, minimise_huber
+from fastml._progress import CallbackSupport, fit_steps
 from fastml._sklearn import Interval, fit_context
 from fastml._validation import FLOATS, check_sample_weight, validate_data
 from fastml.linear_model._predictor import linear_predictor, warn_unless_converged
 
 
 @documented(COMMON)
-class HuberRegressor(RegressorMixin, BaseEstimator):
+class HuberRegressor(CallbackSupport, RegressorMixin, BaseEstimator):
     """Linear regression that few outliers cannot sway.
 
     Minimises over weights w, intercept b and scale σ > 0
@@ -135,16 +136,29 @@ class HuberRegressor(RegressorMixin, BaseEstimator):
             start[-1] = self.scale_
             if self.fit_intercept:
                 start[-2] = self.intercept_
-        found = minimise_huber(objective, start, self.tol, self.max_iter)
+        with fit_steps(self, None, X, y) as steps:
+
+            def report(point) -> bool:
+                return steps.begin().end(lambda: self._weights_of(point))
+
+            report = report if steps.told else None
+            found = minimise_huber(objective, start, self.tol, self.max_iter, report)
         if self.max_iter > 1:
             warn_unless_converged(self, found, self.tol)
         self.n_iter_ = found.n_iter
-        self.scale_ = float(found.w[-1])
-        self.intercept_ = float(found.w[-2]) if self.fit_intercept else 0.0
-        self.coef_ = found.w[:d].copy()
+        for name, value in self._weights_of(found.w).items():
+            setattr(self, name, value)
         residuals = np.abs(objective.y - objective.raw(found.w))
         self.outliers_ = residuals > self.scale_ * self.epsilon
         return self
+
+    def _weights_of(self, point) -> dict:
+        """The free numbers as attributes."""
+        return {
+            "coef_": point[: self.n_features_in_].copy(),
+            "intercept_": float(point[-2]) if self.fit_intercept else 0.0,
+            "scale_": float(point[-1]),
+        }
 
     def predict(self, X):
         """w · x + b of each row.

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fastml._docs import COMMON, documented
 from fastml._engines.pinball import minimise_pinball
 from fastml._engines.smooth_linear.design import SmoothDesign
+from fastml._progress import CallbackSupport, fit_steps, telling
 from fastml._sklearn import Interval, StrOptions, fit_context
 from fastml._validation import FLOATS, check_weights, validate_data
 from fastml.linear_model._predictor import linear_predictor
@@ -20,7 +21,7 @@ from fastml.linear_model._predictor import linear_predictor
 SOLVERS = ("highs-ds", "highs-ipm", "highs", "interior-point", "revised simplex")
 
 
-class PinballBase(RegressorMixin, BaseEstimator):
+class PinballBase(CallbackSupport, RegressorMixin, BaseEstimator):
     """What quantile regression and least absolute deviations share."""
 
     def __sklearn_tags__(self):
@@ -63,9 +64,10 @@ class PinballBase(RegressorMixin, BaseEstimator):
             X = X.tocsr() if sp.issparse(X) else X
             X, y, weights = X[inside], y[inside], weights[inside]
         design = SmoothDesign(X, self.n_jobs)
-        found = minimise_pinball(
-            design, y.astype(np.float64), weights, self._level(), penalty, self.fit_intercept
-        )
+        with fit_steps(self, None, X, y) as steps, telling(steps):
+            found = minimise_pinball(
+                design, y.astype(np.float64), weights, self._level(), penalty, self.fit_intercept
+            )
         if not found.converged:
             warnings.warn(
                 f"{type(self).__name__} did not reach the minimum: its objective is within "

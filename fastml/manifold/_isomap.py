@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, check_symmetric
 
 from fastml._docs import documented
 from fastml._engines.rows import csr_rows
+from fastml._progress import CallbackSupport, current_steps, fit_steps, telling, told
 from fastml._sklearn import Interval, StrOptions, fit_context
 from fastml._threads import chunk_rows, effective_n_threads
 from fastml._validation import check_fitted, kernel_view
@@ -32,11 +33,12 @@ LAST = np.iinfo(np.int64).max
 FEW, DENSE = 400, 0.2
 """Vertices up to which, and share of all pairs from which Floyd and Warshall's paths are faster."""
 
+LAUNCH = 2e9  # operations of a launch and thread, so that Ctrl-C takes effect
 REACH = 128  # vertices around a source among which others are looked for
 
 
 @documented()
-class Isomap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Isomap(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Isometric mapping: classical scaling of geodesic distances.
 
     The distance of two rows is the length of the shortest path along the graph of neighbours,
@@ -166,7 +168,8 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         -------
         self : object
         """
-        self._fit(X)
+        with fit_steps(self, None, X) as steps, telling(steps):
+            self._fit(X)
         return self
 
     @fit_context(prefer_skip_nested_validation=False)
@@ -184,7 +187,8 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X_new : ndarray of shape (n_samples, n_components)
             The positions.
         """
-        self._fit(X)
+        with fit_steps(self, None, X) as steps, telling(steps):
+            self._fit(X)
         return self.embedding_
 
     def _fit(self, X):
@@ -209,7 +213,10 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             check_symmetric(search._fit_X, tol=1e-6 * largest, raise_exception=True)
         if self.n_landmarks is None:
             check_square("Isomap", n, BYTES_PER_PAIR, "Take n_landmarks")
+        steps = current_steps()
+        step = steps.begin("neighbours")
         graph = self._joined(self._graph(search), search, X)
+        step.end()
         landmarks = self._chosen(n)
         paths = self._paths(graph, landmarks)
         if self.n_landmarks is None:
@@ -217,7 +224,9 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         else:
             squares = np.square(paths[:, landmarks])
         n_components = min(self.n_components, len(landmarks))  # as in scikit-learn
+        step = steps.begin("eigenvectors")
         values, vectors = leading_of_squares(squares, n_components, self.n_jobs)
+        step.end()
         means = squares.mean(axis=0)
         if self.n_landmarks is None:
             np.sqrt(paths, out=paths)  # sqrt(x * x) is x
@@ -367,10 +376,13 @@ def all_paths(graph, sources, n_jobs=None):
     members, begins = np.empty(len(sources), dtype=np.intp), np.empty(n + 1, dtype=np.intp)
     n_groups = group_sources(graph, sources, REACH, np.full(n, -1), members, begins)
     paths = np.empty((len(sources), n))
-    shortest_paths(
-        graph, sources, kernel_view(members), kernel_view(begins[: n_groups + 1]), paths,
-        n_threads=effective_n_threads(n_jobs, OPERATIONS_PER_STEP * n * len(sources)),
-    )  # fmt: skip
+    members = kernel_view(members)
+    n_threads = effective_n_threads(n_jobs, OPERATIONS_PER_STEP * n * len(sources))
+    work = OPERATIONS_PER_STEP * n * len(sources) / n_groups
+    at_once = max(16, int(LAUNCH * n_threads / work))
+    for first in told("paths", range(0, n_groups, at_once)):
+        own = kernel_view(begins[first : min(first + at_once, n_groups) + 1])
+        shortest_paths(graph, sources, members, own, paths, n_threads=n_threads)
     return paths
 
 

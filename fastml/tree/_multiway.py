@@ -11,9 +11,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from fastml._engines.trees.rules import category_counts
-from fastml._sklearn import Interval, StrOptions, fit_context
+from fastml._engines.trees.rules import categorical_mask, category_counts
+from fastml._sklearn import Interval, StrOptions, check_feature_names, fit_context
 from fastml._validation import FLOATS, check_weights, validate_data
+from fastml.tree._text_columns import has_text, known_codes, learned_codes
 
 SMALLEST_GAIN = 1e-12
 """Less is rounding."""
@@ -61,8 +62,9 @@ class MultiwayTreeClassifier(ClassifierMixin, BaseEstimator):
         C4.5's ratio, among columns of at least mean gain; the gain of entropy (ID3); the gain of
         Gini's impurity.
     categorical_features : array-like or None, default=None
-        Columns of categories, as indices, mask or names: whole numbers from 0 on, or NaN. None
-        means no column.
+        Columns of categories, as indices, mask or names. They hold whole numbers from 0 on or NaN;
+        or anything that can be put in order, such as text, if some column of ``X`` holds text:
+        codes are then the places in ``categories_``. None means no column.
     max_depth : int, default=None
         Most splits from the root to a leaf; None means no limit.
     min_samples_split : int, default=2
@@ -76,6 +78,8 @@ class MultiwayTreeClassifier(ClassifierMixin, BaseEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels.
+    categories_ : list of ndarray or None
+        Of every column its categories, in the order of their branches; None if it holds numbers.
     nodes_ : tuple of ndarray
         The tree: ``feature``, ``threshold``, ``branches``, ``first``, ``value``, ``n_samples``,
         ``weight``, ``impurity``, ``depth``. The branches of node i are
@@ -103,6 +107,8 @@ class MultiwayTreeClassifier(ClassifierMixin, BaseEstimator):
     ['b']
     >>> tree.get_depth(), tree.get_n_leaves()
     (1, 3)
+    >>> tree.fit([["red", 1], ["green", 2], ["red", 3]], [0, 1, 0]).predict([["green", 3]])
+    array([1])
     """
 
     _parameter_constraints: dict = {
@@ -150,7 +156,16 @@ class MultiwayTreeClassifier(ClassifierMixin, BaseEstimator):
         -------
         self : object
         """
+        given, categories = X, None
+        if self.categorical_features is not None and has_text(X):
+            check_feature_names(self, X, reset=True)
+            names = getattr(self, "feature_names_in_", None)
+            d = len(X.columns) if hasattr(X, "columns") else np.shape(X)[1]
+            X, categories = learned_codes(X, categorical_mask(self.categorical_features, d, names))
         X, y = validate_data(self, X, y, dtype=FLOATS, ensure_all_finite="allow-nan")
+        if categories is not None:
+            check_feature_names(self, given, reset=True)
+        self.categories_ = [None] * X.shape[1] if categories is None else categories
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         weights = check_weights(sample_weight, X, dtype=np.float64)
@@ -301,7 +316,11 @@ class MultiwayTreeClassifier(ClassifierMixin, BaseEstimator):
             Places in the arrays of ``nodes_``.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=FLOATS, ensure_all_finite="allow-nan", reset=False)
+        if all(known is None for known in self.categories_):
+            X = validate_data(self, X, dtype=FLOATS, ensure_all_finite="allow-nan", reset=False)
+        else:
+            check_feature_names(self, X, reset=False)
+            X = known_codes(X, self.categories_)
         nodes = self.nodes_
         self._check_nodes()
         at = np.zeros(len(X), np.intp)

@@ -264,3 +264,12 @@ def test_huber_of_equal_targets_and_of_other_units():
     wide = HuberRegressor(alpha=0.0, tol=1e-8, max_iter=1000).fit(100.0 * X, y)
     assert_allclose(wide.coef_ * 100.0, plain.coef_, rtol=1e-4)
     assert_allclose(wide.predict(100.0 * X), plain.predict(X), atol=1e-4)
+
+
+def test_huber_on_targets_near_the_largest_float():
+    """Squares of its scale are infinite: no OverflowError."""
+    X = np.arange(25.0)[:, None] % 5
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = HuberRegressor(fit_intercept=False).fit(X, 1e300 * np.cos(X[:, 0]))
+    assert np.isfinite(model.predict(X)).all()

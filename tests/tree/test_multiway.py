@@ -156,3 +156,70 @@ def test_altered_nodes_are_refused():
         changed.nodes_ = tree.nodes_._replace(**{part: array})
         with pytest.raises(ValueError, match="altered"):
             changed.predict(WEATHER)
+
+
+OUTLOOK = np.array(["sunny", "overcast", "rain"])
+WIND = np.array(["weak", "strong"])
+
+
+def in_words(kind):
+    """Quinlan's outlook and wind as text, beside temperature and humidity as numbers."""
+    columns = {
+        "outlook": OUTLOOK[WEATHER[:, 0].astype(int)], "temperature": WEATHER[:, 1],
+        "humidity": WEATHER[:, 2], "wind": WIND[WEATHER[:, 3].astype(int)],
+    }  # fmt: skip
+    if kind == "list":
+        return [list(row) for row in zip(*(column.tolist() for column in columns.values()))]
+    if kind == "objects":
+        return np.array([column.astype(object) for column in columns.values()]).T
+    if kind == "text":
+        return np.array([column.astype(str) for column in columns.values()]).T
+    library = pytest.importorskip(kind.split()[0])
+    frame = library.DataFrame(columns)
+    return frame.astype({"outlook": "category"}) if kind == "pandas categories" else frame
+
+
+@pytest.mark.parametrize(
+    "kind", ["list", "objects", "text", "pandas", "pandas categories", "polars"]
+)
+def test_categories_as_text(kind):
+    X = in_words(kind)
+    codes = WEATHER.copy()
+    codes[:, 0] = np.array([2, 0, 1])[WEATHER[:, 0].astype(int)]  # in the order of the words
+    codes[:, 3] = 1.0 - WEATHER[:, 3]
+    tree = MultiwayTreeClassifier(categorical_features=[0, 3]).fit(X, PLAY)
+    same = MultiwayTreeClassifier(categorical_features=[0, 3]).fit(codes, PLAY)
+    assert tree.categories_[0].tolist() == ["overcast", "rain", "sunny"]
+    assert tree.categories_[1] is None
+    assert same.categories_ == [None] * 4
+    for found, expected in zip(tree.nodes_, same.nodes_):
+        np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(tree.predict(X), PLAY)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(tree)).predict(X), PLAY)
+    if "pandas" in kind:
+        assert tree.feature_names_in_.tolist() == ["outlook", "temperature", "humidity", "wind"]
+        by_name = MultiwayTreeClassifier(categorical_features=["outlook", "wind"]).fit(X, PLAY)
+        np.testing.assert_array_equal(by_name.predict(X), PLAY)
+        with pytest.raises(ValueError, match="feature names"):
+            tree.predict(X.rename(columns={"wind": "gale"}))
+
+
+def test_unknown_and_missing_text():
+    X = [["a"], ["a"], ["a"], ["b"], [None], [float("nan")]]
+    tree = MultiwayTreeClassifier(categorical_features=[0]).fit(X, [0, 0, 0, 1, 2, 2])
+    assert tree.predict([["b"], [None], ["other"], ["a"]]).tolist() == [1, 2, 0, 0]
+    with pytest.raises(ValueError, match="2 columns"):
+        tree.predict([["a", "b"]])
+    with pytest.raises(ValueError, match="could not convert"):
+        MultiwayTreeClassifier(categorical_features=[0]).fit([["a", "x"], ["b", "y"]], [0, 1])
+    with pytest.raises(ValueError, match="could not convert"):
+        MultiwayTreeClassifier().fit([["a"], ["b"]], [0, 1])
+
+
+def test_text_survives_a_safe_file(tmp_path):
+    from fastml.convert import load, save
+
+    X = in_words("objects")
+    tree = MultiwayTreeClassifier(categorical_features=[0, 3]).fit(X, PLAY)
+    save(tree, tmp_path / "tree")
+    np.testing.assert_array_equal(load(tmp_path / "tree").predict(X), PLAY)

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -100,10 +102,31 @@ class HuberObjective:
         return hessian
 
 
-def minimise_huber(objective: HuberObjective, point: NDArray, tol: float, max_iter: int) -> Minimum:
-    """The minimum, from ``point``, by Newton's method; with many columns by L-BFGS."""
+class _Told:
+    """Tells of the points on the way; ``ended`` once one was to be the last."""
+
+    def __init__(self, report: Callable[[NDArray], bool] | None):
+        self.report, self.ended = report, False
+
+    def __call__(self, point: NDArray) -> bool:
+        self.ended = self.ended or (self.report is not None and self.report(point))
+        return self.ended
+
+
+def minimise_huber(
+    objective: HuberObjective,
+    point: NDArray,
+    tol: float,
+    max_iter: int,
+    report: Callable[[NDArray], bool] | None = None,
+) -> Minimum:
+    """The minimum, from ``point``, by Newton's method; with many columns by L-BFGS.
+
+    ``report`` is told of every step on all rows, and ends the search where it returns True.
+    """
+    told = _Told(report)
     if len(point) > MOST_COLUMNS:
-        return _lbfgs(objective, point, tol, max_iter)
+        return _lbfgs(objective, point, tol, max_iter, told)
     origin = point
     rows = max(SAMPLE_ROWS, ROWS_PER_WEIGHT * len(point))
     if objective.design.n_rows >= LEAST_SHARE * rows and max_iter > 1:
@@ -112,26 +135,36 @@ def minimise_huber(objective: HuberObjective, point: NDArray, tol: float, max_it
             start = _newton(part, point, SAMPLE_TOL * part.total, max_iter)
             if np.isfinite(start.w).all():
                 point = start.w
-    found = _newton(objective, point, tol, max_iter, near=point is not origin)
-    if max_iter <= 1 or (found.converged and found.w[-1] > VANISHING * objective.most):
+    found = _newton(objective, point, tol, max_iter, near=point is not origin, told=told)
+    done = found.converged and found.w[-1] > VANISHING * objective.most
+    if done or told.ended or max_iter <= 1:
         return found
     # Where the scale vanishes (nearly all rows are fitted exactly), no curvature is left.
-    other = _alternate(objective, origin, tol, max_iter)
+    other = _alternate(objective, origin, tol, max_iter, told)
     at_end = [objective.value(each.w, objective.raw(each.w)) for each in (found, other)]
     return other if at_end[1] <= at_end[0] else found._replace(converged=other.converged)
 
 
-def _lbfgs(objective: HuberObjective, point: NDArray, tol: float, max_iter: int) -> Minimum:
+def _lbfgs(objective: HuberObjective, point: NDArray, tol, max_iter, told: _Told) -> Minimum:
     def value_and_gradient(at):
         value = objective.value(at, objective.raw(at))
         return value, objective.gradient(at)
 
     bounds = [(-np.inf, np.inf)] * (len(point) - 1) + [(LEAST_SCALE, np.inf)]
-    return lbfgs_minimum(value_and_gradient, point, tol, max_iter, bounds=bounds, relative=1e7)
+    return lbfgs_minimum(
+        value_and_gradient, point, tol, max_iter, bounds=bounds, relative=1e7,
+        report=None if told.report is None else lambda step, value, slope, at: told(at),
+    )  # fmt: skip
 
 
 def _newton(
-    objective: HuberObjective, point: NDArray, tol: float, max_iter: int, *, near: bool = False
+    objective: HuberObjective,
+    point: NDArray,
+    tol: float,
+    max_iter: int,
+    *,
+    near: bool = False,
+    told: _Told | None = None,
 ) -> Minimum:
     """Newton steps; where one fails, and at first, steps to the minimum of a parabola above.
 
@@ -169,6 +202,8 @@ def _newton(
         if found is None:  # nothing left to gain but rounding
             return Minimum(point, n_iter, size <= ROUNDING * max(1.0, objective.total), size)
         point, z, value = found
+        if told is not None and told(point):
+            return Minimum(point, n_iter + 1, False, size)
     return Minimum(point, max_iter, False, size)
 
 
@@ -195,7 +230,7 @@ def _line(objective: HuberObjective, point, z, value, gradient, direction, most_
     return None
 
 
-def _alternate(objective: HuberObjective, point: NDArray, tol: float, max_iter: int) -> Minimum:
+def _alternate(objective: HuberObjective, point: NDArray, tol, max_iter, told: _Told) -> Minimum:
     """The best scale for the weights, then a step of the weights at that scale, and so on.
 
     Slower than Newton's method near a minimum, but the scale may vanish on the way.
@@ -222,6 +257,8 @@ def _alternate(objective: HuberObjective, point: NDArray, tol: float, max_iter: 
         if found is None:
             return Minimum(point, n_iter, True, size)
         point, z, _ = found
+        if told(point):
+            return Minimum(point, n_iter + 1, False, size)
     return Minimum(point, max_iter, False, size)
 
 
@@ -230,7 +267,8 @@ def _best_scale(objective: HuberObjective, z: NDArray, scale: float, floor: floa
     squares = (z - objective.y) ** 2
     weights = objective.weights if len(objective.weights) else np.ones(len(z))
     for _ in range(MOST_TRIALS):
-        inside = squares <= (objective.epsilon * scale) ** 2
+        reach = objective.epsilon * scale
+        inside = squares <= reach * reach  # where this is infinite, ** would be an error
         room = objective.total - objective.epsilon**2 * float(weights[~inside].sum())
         if room > 0.0:
             new = max(np.sqrt(float((weights * squares)[inside].sum()) / room), floor)

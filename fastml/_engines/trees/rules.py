@@ -109,11 +109,10 @@ def monotonic_signs(monotonic_cst, d: int, n_outputs: int, n_classes):
     return signs.astype(np.int8)
 
 
-def category_counts(categorical_features, X, names):
-    """Number of codes per categorical column, 0 for the others; None without any."""
+def categorical_mask(categorical_features, d: int, names) -> np.ndarray:
+    """Which of the d columns are of categories."""
     if categorical_features is None:
-        return None
-    d = X.shape[1]
+        return np.zeros(d, bool)
     chosen = np.asarray(categorical_features)
     if chosen.dtype.kind in "OUS":
         if names is None:
@@ -135,6 +134,13 @@ def category_counts(categorical_features, X, names):
             )
         mask = np.zeros(d, bool)
         mask[chosen.astype(np.intp)] = True
+    return mask
+
+
+def category_counts(categorical_features, X, names):
+    """Number of codes per categorical column, 0 for the others; None without any."""
+    d = X.shape[1]
+    mask = categorical_mask(categorical_features, d, names)
     if not mask.any():
         return None
     counts = np.zeros(d, np.intp)

@@ -22,7 +22,7 @@ from fastml._engines.boosted.trees import (
 from fastml._engines.kept import is_much
 from fastml._progress import CallbackSupport, fit_steps
 from fastml._sklearn import Interval, RealNotInt, StrOptions, check_y, fit_context
-from fastml._validation import check_weights
+from fastml._validation import relative_weights, scaled_weights
 from fastml.ensemble._hist_gradient_boosting import _input as given
 from fastml.ensemble._hist_gradient_boosting._block_fit import (
     BlockBoosting,
@@ -37,6 +37,7 @@ from fastml.ensemble._hist_gradient_boosting._loss import Loss
 from fastml.kernels.hist.split import BEST_FIRST, LEVEL_FIRST, BoostingRules
 
 ANY_DEPTH = 2**31 - 1
+MOST_PENALTY = 1e300
 
 
 class BaseHistGradientBoosting(CallbackSupport, BoostingExport, BaseEstimator):
@@ -103,9 +104,15 @@ class BaseHistGradientBoosting(CallbackSupport, BoostingExport, BaseEstimator):
         y = self._encode_y(check_y(y, estimator=self), more)
         check_consistent_length(X, y)
         if sample_weight is not None:
-            sample_weight = np.array(check_weights(sample_weight, X, dtype=np.float64))
+            sample_weight, unit = relative_weights(sample_weight, X, dtype=np.float64)
+            sample_weight = np.array(sample_weight)
+        else:
+            unit = 1.0
         self._fitted_with_sw = sample_weight is not None
         sample_weight = self._finalize_sample_weight(sample_weight, y)
+        if sample_weight is not None:  # weights of classes may be as far from 1
+            sample_weight, more_units = scaled_weights(sample_weight)
+            unit *= more_units
         validation = self._check_validation(X_val, y_val, sample_weight_val)
         self._draw_seeds()
         trends = given.check_trends(self)
@@ -143,7 +150,7 @@ class BaseHistGradientBoosting(CallbackSupport, BoostingExport, BaseEstimator):
         grower = BoostedTreeGrower(
             bins,
             mapper,
-            self._rules(),
+            self._rules(unit),
             learning_rate=self.learning_rate,
             trends=trends,
             groups=given.interaction_groups(sets, X.shape[1]),
@@ -264,13 +271,16 @@ class BaseHistGradientBoosting(CallbackSupport, BoostingExport, BaseEstimator):
     def _check_totals(self, totals):
         """Whether the loss may be asked of such targets; (least, sum, weight) is known of them."""
 
-    def _rules(self) -> BoostingRules:
-        """The parameters that say how a tree grows."""
+    def _rules(self, unit: float = 1.0) -> BoostingRules:
+        """The parameters that say how a tree grows; weights were divided by ``unit``."""
+        least, most = -MOST_PENALTY, MOST_PENALTY
+        penalties = self.l2_regularization, self.l1_regularization, 2.0 * float(self.gamma)
+        l2, l1, min_gain = (min(max(float(p) / unit, least), most) if p else 0.0 for p in penalties)
         return BoostingRules(
-            l2=float(self.l2_regularization),
-            l1=float(self.l1_regularization),
+            l2=l2,
+            l1=l1,
             min_leaf=int(self.min_samples_leaf),
-            min_gain=2.0 * float(self.gamma),
+            min_gain=min_gain,
             max_depth=ANY_DEPTH if self.max_depth is None else min(int(self.max_depth), ANY_DEPTH),
             max_leaves=0 if self.max_leaf_nodes is None else int(self.max_leaf_nodes),
             order=LEVEL_FIRST if self.grow_policy == "depth-wise" else BEST_FIRST,
@@ -390,7 +400,8 @@ class BaseHistGradientBoosting(CallbackSupport, BoostingExport, BaseEstimator):
         y_val = self._encode_y_val(check_y(y_val, estimator=self))
         check_consistent_length(X_val, y_val)
         if sample_weight_val is not None:
-            sample_weight_val = np.array(check_weights(sample_weight_val, X_val, dtype=np.float64))
+            sample_weight_val, _ = relative_weights(sample_weight_val, X_val, dtype=np.float64)
+            sample_weight_val = np.array(sample_weight_val)
         if self.early_stopping is False:
             raise ValueError(
                 "X_val and y_val are passed to fit while at the same time early_stopping is False. "

@@ -49,10 +49,14 @@ def test_bits_of_a_word(word):
 @pytest.mark.parametrize("codes", [[], [0], [63, 64], [5000, 4095, 4096, 0, 5000], range(300)])
 def test_a_set_of_codes(codes):
     bits, lower = np.zeros(all_words(5001), np.uint64), upper_words(5001)
-    for note, take in ((note_code, take_codes), (note_lower, scan_codes)):
-        for code in codes:
-            note(bits, lower, code)
-        found = np.full(len(codes) + AT_ONCE_CODES, -1, np.int64)
-        n = take(bits, lower, found)
-        assert found[:n].tolist() == sorted(set(codes))
-        assert not bits.any()
+    found = np.full(len(codes) + AT_ONCE_CODES, -1, np.int64)
+    for code in codes:
+        note_code(bits, lower, code)
+    n = take_codes(bits, lower, found)
+    assert found[:n].tolist() == sorted(set(codes))
+    assert not bits.any()
+    for code in codes:
+        note_lower(bits, lower, code)
+    n = scan_codes(bits, lower, found)
+    assert found[:n].tolist() == sorted(set(codes))
+    assert not bits.any()
