@@ -73,7 +73,7 @@ def test_sparse_statistics_are_those_of_dense_rows():
 
 
 @pytest.mark.parametrize("shape", [(120, 9), (9, 120)])
-@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array, sp.csc_array])
 def test_products_of_centred_rows(shape, container):
     X = rows(*shape)
     u = np.random.default_rng(1).random(shape[0])
@@ -101,6 +101,25 @@ def test_blocks_do_not_depend_on_threads(monkeypatch):
     assert_array_equal(one.products, two.products)
     assert_array_equal(factors.triangle(A[1]), factors.triangle(A[2]))
     assert_allclose(factors.triangle(A[1]).T @ factors.triangle(A[1]), one.products, rtol=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(3000, 60), (60, 3000)])
+def test_sparse_products_in_one_pass_do_not_depend_on_threads(shape):
+    X = sp.random_array(shape, density=0.2, rng=np.random.default_rng(0), format="csr")
+    V = np.random.default_rng(0).normal(size=(min(shape), 40))
+    name = "gram_product" if shape[1] < shape[0] else "outer_product"
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    A = {n: CentredRows(X, mean, n_jobs=n) for n in (1, 2)}
+    assert A[1].sparse.parts(min(shape)) == 8
+    found = {n: getattr(A[n], name)(V) for n in (1, 2)}
+    assert_array_equal(found[1], found[2])
+    dense = X.toarray() - mean
+    square = dense.T @ dense if shape[1] < shape[0] else dense @ dense.T
+    assert_allclose(found[1], square @ V, atol=1e-10)
+    few = sp.csr_array(X[:20, :20])  # too few entries: two products
+    B = CentredRows(few, None)
+    assert B.sparse.parts(20) < 2
+    assert_allclose(B.gram_product(np.eye(20)), (few.T @ few).toarray(), atol=1e-12)
 
 
 def test_sketches_merge_to_the_rows_themselves():

@@ -1,8 +1,9 @@
 """Leading eigenvectors of a symmetric operator by block Lanczos with thick restarts.
 
 A step multiplies a block of b vectors by the operator, takes off what lies in the basis so far
-(twice: full orthogonality) and adds the rest to it. The best approximations in the span are the
-eigenvectors of the projected matrix, and how far they are off follows from their last b entries:
+(in the last two blocks and then, against rounding, in all) and adds the rest to it. The best
+approximations in the span are the eigenvectors of the projected matrix, and how far they are off
+follows from their last b entries:
 
     \\|A x − θ x\\| = \\|B y_last\\|   with B what was left over of the last block.
 
@@ -76,26 +77,25 @@ def _leading(apply, n, k, start, random_state, tol, basis, most_products, share)
     most = max(most, min(n, k + 2 * width))
     Q = np.empty((n, most), order="F")
     T = np.zeros((most, most))
-    m, done, steps = 0, 0, 0
+    m, done, steps, local = 0, 0, 0, 0
     limit = max(tol, CLOSEST)
     while True:
         b = new.shape[1]
         Q[:, m : m + b] = new
-        W = apply(np.ascontiguousarray(new))
+        W = np.array(apply(np.ascontiguousarray(new)))  # to be written to
         done += b
         span = Q[:, : m + b]
-        first = span.T @ W
-        rest = W - span @ first
-        again = span.T @ rest
-        rest -= span @ again
-        first += again
+        along = _take_off(W, span[:, local:])  # the others are at right angles to W
+        first = _take_off(W, span)
+        first[local:] += along
+        local = m
         T[: m + b, m : m + b] = first
         T[m : m + b, : m + b] = first.T
         block = T[m : m + b, m : m + b]
         T[m : m + b, m : m + b] = 0.5 * (block + block.T)
         m += b
         steps += 1
-        left, B = np.linalg.qr(rest)
+        left, B = np.linalg.qr(W)
         U, s, Vt = np.linalg.svd(B)
         whole = m >= n
         over = most_products is not None and m >= k and done >= most_products
@@ -124,6 +124,7 @@ def _leading(apply, n, k, start, random_state, tol, basis, most_products, share)
             for _ in range(2):
                 fresh -= span @ (span.T @ fresh)
             new = np.linalg.qr(fresh)[0]
+            local = 0
         new = new[:, : n - m]
         if m + new.shape[1] > most:
             keep = max(k, min(m, most - new.shape[1], k + width))
@@ -131,7 +132,14 @@ def _leading(apply, n, k, start, random_state, tol, basis, most_products, share)
             Q[:, :keep] = span @ Y[:, :keep]
             T[:] = 0.0
             T[np.arange(keep), np.arange(keep)] = theta[:keep]
-            m = keep
+            m, local = keep, 0
+
+
+def _take_off(W: NDArray, span: NDArray) -> NDArray:
+    """W ← W − S S'W for the orthonormal columns S of ``span``; returns S'W."""
+    along = span.T @ W
+    W -= span @ along
+    return along
 
 
 def _together(theta, residuals, k, limit) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
@@ -11,17 +13,34 @@ from fastml._engines.spectral.blocks import block_rows, chunks, on_threads
 from fastml._threads import chunk_rows, effective_n_threads
 from fastml._validation import kernel_view
 from fastml.kernels.decomposition.dense_block import LINES, matrix_times_lines
-from fastml.kernels.decomposition.sparse_block import sparse_times_block
+from fastml.kernels.decomposition.sparse_block import (
+    fold_parts,
+    sparse_gram_block,
+    sparse_times_block,
+)
+
+PARTS = 8
+"""Chunks of a sparse product with an accumulator of their own."""
+
+PER_COLUMN = 8
+"""Entries per column and chunk from which on a product with both X and X' is made in one pass."""
 
 
 class SparseProducts:
-    """X B and X' B of a sparse X, every row of the result on one thread."""
+    """X B, X' B and X' X B of a sparse X; sums are in an order that its entries alone decide."""
 
     def __init__(self, X, n_jobs=None):
         self.shape, self.n_jobs = X.shape, n_jobs
-        X = X.astype(np.float64, copy=False)
-        self._by_row = csr_rows(X.tocsr())
-        self._by_column = csr_rows(X.tocsc())
+        self._X = X.astype(np.float64, copy=False)
+        self._parts: NDArray | None = None
+
+    @cached_property
+    def _by_row(self):
+        return csr_rows(self._X.tocsr())
+
+    @cached_property
+    def _by_column(self):
+        return csr_rows(self._X.tocsc())
 
     def _product(self, rows, n_rows: int, B: NDArray) -> NDArray:
         out = np.empty((n_rows, B.shape[1]))
@@ -40,6 +59,35 @@ class SparseProducts:
 
     def transposed_times(self, B: NDArray) -> NDArray:
         return self._product(self._by_column, self.shape[1], B)
+
+    def parts(self, n_columns: int) -> int:
+        """Into how many chunks `gram_times` would cut the entries; below two it does not pay."""
+        return min(PARTS, int(self._X.nnz) // (PER_COLUMN * max(n_columns, 1)))
+
+    def gram_times(self, B, by_column: bool, ones, weights, offset) -> tuple[NDArray, NDArray]:
+        """R' W (R B − ones offset') and ones' W (…), where R is X, or X' with ``by_column``."""
+        rows = self._by_column if by_column else self._by_row
+        (n_columns, width), n_rows = B.shape, len(rows.indptr) - 1
+        n_parts = self.parts(n_columns)
+        shape = (n_parts, n_columns, width)
+        if self._parts is None or self._parts.shape != shape:
+            self._parts = np.empty(shape)  # kept: fresh memory costs as much as the products
+        # Chunks of as many entries, rows counted like entries.
+        ends = np.asarray(rows.indptr, dtype=np.int64) + np.arange(n_rows + 1)
+        bounds = np.searchsorted(ends, np.linspace(0.0, float(ends[-1]), n_parts + 1)[1:-1])
+        bounds = np.concatenate(([0], bounds, [n_rows])).astype(np.intp)
+        sums, lines = np.empty((n_parts, width)), np.empty((n_parts, width))
+        sparse_gram_block(
+            rows, kernel_view(ones), kernel_view(weights), kernel_view(B), kernel_view(offset),
+            kernel_view(bounds), lines, sums, self._parts,
+            n_threads=effective_n_threads(self.n_jobs, 2.0 * len(rows.data) * width),
+        )  # fmt: skip
+        out = np.empty((n_columns, width))
+        fold_parts(
+            kernel_view(self._parts), chunk_rows(n_columns, float(n_parts * width)), out,
+            n_threads=effective_n_threads(self.n_jobs, float(self._parts.size)),
+        )  # fmt: skip
+        return out, sums.sum(axis=0)
 
 
 class CentredRows:
@@ -102,7 +150,13 @@ class CentredRows:
     def gram_product(self, V: NDArray) -> NDArray:
         """A' A V, in one pass over the rows."""
         if self.sparse is not None:
-            return self.transposed(self.product(V))
+            n, d = self.shape
+            if self.sparse.parts(d) < 2:
+                return self.transposed(self.product(V))
+            weights = np.ones(n) if self.root is None else np.square(self.root)
+            offset = np.zeros(V.shape[1]) if self.mean is None else self.mean @ V
+            found, sums = self.sparse.gram_times(V, False, np.ones(n), weights, offset)
+            return found if self.mean is None else found - np.outer(self.mean, sums)
 
         def of_chunk(starts):
             total = np.zeros(V.shape)
@@ -115,7 +169,14 @@ class CentredRows:
 
     def outer_product(self, P: NDArray) -> NDArray:
         """A A' P."""
-        return self.product(self.transposed(P))
+        n, d = self.shape
+        if self.sparse is None or self.sparse.parts(n) < 2:
+            return self.product(self.transposed(P))
+        P = P if self.root is None else P * self.root[:, None]
+        mean = np.zeros(d) if self.mean is None else self.mean
+        found, sums = self.sparse.gram_times(P, True, mean, np.ones(d), P.sum(axis=0))
+        found -= sums
+        return found if self.root is None else found * self.root[:, None]
 
     def smaller_gram(self) -> NDArray:
         """A'A or A A', whichever is smaller."""
