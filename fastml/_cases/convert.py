@@ -72,6 +72,16 @@ def _lightgbm(data):
     return lambda: booster.predict(data.X)
 
 
+def one_row(make, data):
+    model, row = make(data.text), data.X[:1].copy()
+    return lambda: model.predict_proba(row)[:, 1]
+
+
+def _one_row_lightgbm(data):
+    booster, row = find("lightgbm.Booster")(model_str=data.text), data.X[:1].copy()
+    return lambda: booster.predict(row)
+
+
 def _sum(data, found) -> float:
     return float(found.sum())
 
@@ -124,6 +134,14 @@ CASES = (
         step=converted, peers={"lightgbm": _lightgbm}, dtypes=BOTH,
     ),
     Case(
+        "convert-one-row", "convert.from_lightgbm",
+        "predict_proba of one row, LightGBM model of {trees} trees of {leaves} leaves",
+        trained_elsewhere,
+        sizes(n=(2, 2, 2), d=(4, 30, 30), trees=(5, 100, 100), leaves=(5, 31, 31)),
+        Quality("probability", _sum, tolerance=1e-9),
+        step=one_row, peers={"lightgbm": _one_row_lightgbm},
+    ),
+    Case(
         "save-forest", "convert.save", "save and load a forest of {trees} trees, {n:,} rows",
         forest, sizes(n=(100, 5_000, 50_000), d=(4, 20, 20), trees=(5, 100, 100)),
         Quality("accuracy", _accuracy, tolerance=0.02, tiny=0.1),
@@ -139,4 +157,11 @@ def odd_branches():
         X = np.random.default_rng(0).normal(size=(20, 4))
         from_lightgbm(lightgbm_text(2, 70, 4)).predict(X)
 
+    def link_of_one_column():
+        from fastml.convert import from_lightgbm
+
+        text = lightgbm_text(2, 5, 4).replace("objective=binary", "objective=cross_entropy")
+        from_lightgbm(text).predict(np.zeros((1, 4)))
+
+    yield "a link without classes", link_of_one_column
     yield "trees of more leaves than bits", large_trees

@@ -57,7 +57,17 @@ _CALLS_BESIDE = {"transform": ("get_feature_names_out",)}
 """Method → what scikit-learn's wrapper around it calls."""
 
 
-_SCALARS = (bool, int, float, str)
+_SCALARS = frozenset((bool, int, float, str, type(None)))
+
+
+def remember(known: set[tuple], key: tuple) -> None:
+    if len(known) > 1000:
+        known.clear()
+    known.add(key)
+
+
+def found_valid() -> None:
+    """In the place of a twin's check of its parameters, once they are known to be valid."""
 
 
 class _Local(threading.local):
@@ -79,6 +89,7 @@ class Served:
         self.replaced: dict[str, Any] = {}  # name → what the class itself had; None if inherited
         self._judged: dict[tuple[type, str], str] = {}
         self._valid: set[tuple] = set()  # parameters that scikit-learn has found valid
+        self._proven: set[tuple] = set()  # those with which fastml has fitted too
         self.alone = path.startswith(ALONE)
 
     @cached_property
@@ -89,6 +100,10 @@ class Served:
     @cached_property
     def parameters(self) -> frozenset[str]:
         return frozenset(self.cls._get_param_names())  # type: ignore[attr-defined]
+
+    @cached_property
+    def has_constraints(self) -> bool:
+        return hasattr(self.cls, "_parameter_constraints")  # LabelEncoder has none to check
 
     @cached_property
     def ordered(self) -> tuple[str, ...]:
@@ -123,21 +138,24 @@ class Served:
             elif name in ours:
                 del ours[name]
 
-    def check_parameters(self, model: Any) -> None:
-        """Raise scikit-learn's error of a parameter: fastml may know values that it does not."""
-        if not hasattr(self.cls, "_parameter_constraints"):  # LabelEncoder has none to check
-            return
+    def check_parameters(self, model: Any) -> tuple | None:
+        """Raise scikit-learn's error of a parameter: fastml may know values that it does not.
+
+        Returns the parameters in a form that can be looked up, None if they are not plain values.
+        """
+        if not self.has_constraints:
+            return None
         theirs = model.__dict__
-        key = tuple([theirs.get(name) for name in self.ordered])
-        if not all(value is None or type(value) in _SCALARS for value in key):
+        values = tuple([theirs.get(name) for name in self.ordered])
+        types = tuple(map(type, values))  # 1, 1.0 and True are equal
+        if not _SCALARS.issuperset(types):
             model._validate_params()
-            return
-        key = key, tuple(map(type, key))  # 1, 1.0 and True are equal
+            return None
+        key = values, types
         if key not in self._valid:
             model._validate_params()
-            if len(self._valid) > 1000:
-                self._valid.clear()
-            self._valid.add(key)
+            remember(self._valid, key)
+        return key
 
     def why_not(self, model: Any, method: str) -> str:
         """Why a method cannot be served, whatever its arguments; empty if it can."""
@@ -279,12 +297,22 @@ def _fit(served: Served, name: str, model: Any, args: tuple, kwargs: dict) -> tu
             return None, reason
         twin = slot.twin  # type: ignore[union-attr]
         served.hand_settings(model, twin)
+    key = None
     if not get_config()["skip_parameter_validation"]:
-        served.check_parameters(model)
+        key = served.check_parameters(model)
     try:
         if twin is None:
             twin = served.new_twin(model)
-        result = getattr(twin, name)(*args, **kwargs)
+        if key in served._proven:
+            twin.__dict__["_validate_params"] = found_valid
+            try:
+                result = getattr(twin, name)(*args, **kwargs)
+            finally:
+                del twin.__dict__["_validate_params"]
+        else:
+            result = getattr(twin, name)(*args, **kwargs)
+            if key is not None:
+                remember(served._proven, key)
         if not served.converted:
             from fastml.convert import to_sklearn
 

@@ -63,6 +63,16 @@ def probes(X, model, dtype, numeric=range(D)):
     return np.concatenate(parts)
 
 
+def assert_one_row_is_a_batch(model, T):
+    """One row takes another way through the trees; not a bit differs."""
+    found = [model.raw_predict, *([model.predict_proba] if hasattr(model, "classes_") else [])]
+    for predict in (*found, model.predict):
+        whole = predict(T)
+        for i in range(0, len(T), 29):
+            np.testing.assert_array_equal(predict(T[i : i + 1]), whole[i : i + 1])
+        np.testing.assert_array_equal(predict(T[-7:]), whole[-7:])  # and so do a few
+
+
 LIGHTGBM = [
     *((name, "plain", {}) for name in (
         "regression", "regression_l1", "huber", "fair", "quantile", "mape", "poisson", "gamma",
@@ -105,7 +115,9 @@ def test_lightgbm(objective, kind, more):
     found = model.predict_proba(T) if hasattr(model, "classes_") else model.predict(T)
     found = found[:, 1] if objective == "binary" else found
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
+    assert_one_row_is_a_batch(model, T)
     single = T.astype(np.float32)
+    assert_one_row_is_a_batch(model, single)
     np.testing.assert_allclose(model.raw_predict(single), booster.predict(single, raw_score=True))
     save(model, file := io.BytesIO())
     for copy in (load(file), pickle.loads(pickle.dumps(model))):
@@ -206,6 +218,7 @@ def test_xgboost(objective, kind, more, tmp_path):
     found = model.predict_proba(T) if classifies else model.predict(T)
     found = found[:, 1] if objective.startswith("binary") and found.ndim == 2 else found
     np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-6)
+    assert_one_row_is_a_batch(model, T)
     for name in ("model.json", "model.ubj"):
         booster.save_model(tmp_path / name)
         np.testing.assert_array_equal(
@@ -275,6 +288,13 @@ def test_rows_that_are_not_checked_are_plain_ones():
     for rows in (X, np.asfortranarray(X), X[::-1][::-1], X.astype(object)):
         np.testing.assert_array_equal(model.predict_proba(rows), expected)
     np.testing.assert_array_equal(model.predict_proba(X[2:3]), expected[2:3])
-    for bad in (X[:, :3], X[0], X[:0], X.astype(complex)):
+    for bad in (X[:, :3], X[:1, :3], X[0], X[:0], X.astype(complex), X[:1].astype(complex)):
         with pytest.raises(ValueError, match=r"features|2D array|minimum|[Cc]omplex"):
             model.predict_proba(bad)
+    with pytest.raises(ValueError, match="could not convert"):
+        model.predict_proba(np.array([["a", "b", "c", "d"]]))
+    for one in (X[2:3].tolist(), X[2:3].astype(object), np.asfortranarray(X)[2:3], X[2:1:-1]):
+        np.testing.assert_array_equal(model.predict_proba(one), expected[2:3])
+    row = X[2:3].copy()
+    row.flags.writeable = False
+    np.testing.assert_array_equal(model.predict_proba(row), expected[2:3])

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from fastml._engines.boosted.bins import BinMapper
 from fastml._engines.boosted.masks import ROWS_AT_ONCE, LeafMasks, masks_for
+from fastml._engines.boosted.walks import FEW_ROWS, Walks
 from fastml._engines.trees.paths import PlainTree
 from fastml._engines.trees.stored import smallest
 from fastml._threads import effective_n_threads
@@ -219,6 +220,7 @@ class Packed:
     def __init__(self, trees: list[BoostedTree], missing_bin: int):
         self.trees = trees
         self._masks: dict[np.dtype, LeafMasks | None] = {}
+        self._walks: Walks | None = None
         sizes = np.array([len(tree.nodes) for tree in trees])
         if sizes.sum() > MOST_NODES:
             raise ValueError(f"the trees have {sizes.sum():,} nodes, at most {MOST_NODES:,} can be")
@@ -260,12 +262,21 @@ class Packed:
 
     def add_rows(self, X: NDArray, mapper: BinMapper, out: NDArray, n_jobs: int | None) -> None:
         """Add tree t to column t mod K of ``out`` for rows that are not binned."""
+        if X.shape[0] <= FEW_ROWS:
+            self.add_few(X, mapper, out)
+            return
         if (masks := self.masks(mapper, X.dtype)) is not None:
             masks.add_to(X, out, n_jobs)
             return
         for start in range(0, X.shape[0], ROWS_AT_ONCE):
             part = slice(start, start + ROWS_AT_ONCE)
             self.add_to(mapper.transform(X[part], n_jobs), out[part], n_jobs)
+
+    def add_few(self, X: NDArray, mapper: BinMapper, out: NDArray) -> None:
+        """`add_rows`, by one thread; the sums are the same to the bit."""
+        if self._walks is None:
+            self._walks = Walks(self.trees, self.packed.sets, mapper)
+        self._walks.add_to(X, out)
 
     def add_to(self, bins: NDArray, out: NDArray, n_jobs: int | None) -> None:
         """Add tree t to column t mod K of ``out`` (rows x K)."""

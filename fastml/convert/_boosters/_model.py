@@ -18,6 +18,7 @@ from fastml._engines.boosted.trees import (
     plain_boosted,
     stored_trees,
 )
+from fastml._engines.boosted.walks import probabilities, sigmoid
 from fastml._engines.trees.stored import smallest
 from fastml._validation import FLOATS, validate_data
 
@@ -29,7 +30,7 @@ LINKS = {
     "exp": lambda raw, _: np.exp(raw),
     "log1p_exp": lambda raw, _: np.logaddexp(0.0, raw),
     "signed_square": lambda raw, _: np.sign(raw) * raw * raw,
-    "sigmoid": lambda raw, slope: _sigmoid(slope * raw),
+    "sigmoid": sigmoid,
     "step": lambda raw, _: (raw > 0.0).astype(np.float64),
     "softmax": lambda raw, _: _softmax(raw),
 }
@@ -116,6 +117,10 @@ class ConvertedTrees(BaseEstimator):
 
     def _raw(self, X) -> NDArray:
         X = self._checked(X)
+        if X.shape[0] == 1 and type(X) is np.ndarray:  # one row: every microsecond shows
+            out = self._baseline.copy().reshape(1, -1)
+            self._pack().add_few(self._as_compared(X), self._mapper, out)
+            return out
         out = np.repeat(self._baseline[None], X.shape[0], axis=0)
         packed = self._pack()
         for start in range(0, X.shape[0], ROWS_AT_ONCE):
@@ -165,9 +170,11 @@ class ConvertedTrees(BaseEstimator):
 
     def _as_compared(self, X) -> NDArray:
         """Rows as the other library compares them."""
-        if hasattr(X, "toarray"):
+        if type(X) is not np.ndarray and hasattr(X, "toarray"):
             X = _dense(X, self._absent)
         changed = bool(len(self._zero_is_missing) or self._category_values)
+        if not changed and self._row_type is None:
+            return X
         X = np.array(X, dtype=self._row_type) if changed else np.asarray(X, dtype=self._row_type)
         for f in self._zero_is_missing:
             X[np.abs(X[:, f]) <= TINY, f] = np.nan
@@ -183,7 +190,13 @@ class ConvertedTrees(BaseEstimator):
         return packed
 
     def _linked(self, X) -> NDArray:
-        return LINKS[self.link_](self._scale * self._raw(X), self._slope)
+        return LINKS[self.link_](self._scaled(X), self._slope)
+
+    def _scaled(self, X) -> NDArray:
+        raw = self._raw(X)
+        if self._scale != 1.0:
+            raw *= self._scale
+        return raw
 
     def __getstate__(self):
         state = dict(super().__getstate__())
@@ -223,6 +236,8 @@ class ConvertedClassifier(ClassifierMixin, ConvertedTrees):
 
     def predict_proba(self, X) -> NDArray:
         """Probability of every class."""
+        if self.link_ == "sigmoid" and len(self._baseline) == 1:
+            return probabilities(self._scaled(X), self._slope)
         out = self._linked(X)
         return np.hstack([1.0 - out, out]) if out.shape[1] == 1 else out
 
@@ -251,11 +266,6 @@ def converted(source: TrainedElsewhere, model, classes):
 def _stored(covers: NDArray | None) -> NDArray | None:
     """Weights of training rows; counts in a small type."""
     return smallest(covers) if covers is not None and covers.dtype.kind == "i" else covers
-
-
-def _sigmoid(raw: NDArray) -> NDArray:
-    with np.errstate(over="ignore"):
-        return 1.0 / (1.0 + np.exp(-raw))
 
 
 def _softmax(raw: NDArray) -> NDArray:

@@ -101,6 +101,8 @@ def read(content: dict) -> TrainedElsewhere:
     n_features = int(facts["num_feature"])
     n_outputs = max(1, int(facts["num_class"]), int(facts.get("num_target", 1)))
     kept, outputs = _kept(booster["model"], learner.get("attributes", {}), weights)
+    parallel = booster["model"]["gbtree_model_param"].get("num_parallel_tree", 1)
+    per_iteration = max(1, n_outputs * int(parallel))
     categories = _categories([table for table, _ in kept])
     trees = _by_output(
         [_tree(table, weight, categories) for table, weight in kept], outputs, n_outputs
@@ -120,6 +122,7 @@ def read(content: dict) -> TrainedElsewhere:
         n_features,
         LINKS[objective],
         n_classes=n_classes,
+        n_iterations=-(-len(kept) // per_iteration),
         n_categories=n_categories,
         category_values=categories,
         category_rounding="floor",
