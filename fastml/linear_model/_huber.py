@@ -13,10 +13,11 @@ from fastml._engines.smooth_linear.huber_scale import HuberObjective, minimise_h
 from fastml._sklearn import Interval, fit_context
 from fastml._validation import FLOATS, check_sample_weight, validate_data
 from fastml.linear_model._predictor import linear_predictor, warn_unless_converged
+from fastml.linear_model._summarised import KEEP, KEEP_ENTRY, Summarised
 
 
-@documented(COMMON)
-class HuberRegressor(RegressorMixin, BaseEstimator):
+@documented(COMMON, {"keep_summary": KEEP_ENTRY})
+class HuberRegressor(Summarised, RegressorMixin, BaseEstimator):
     """Linear regression that few outliers cannot sway.
 
     Minimises over weights w, intercept b and scale σ > 0
@@ -41,6 +42,7 @@ class HuberRegressor(RegressorMixin, BaseEstimator):
     tol : float, default=1e-05
         The end: no entry of the objective's gradient is larger.
     {n_jobs}
+    {keep_summary}
 
     Attributes
     ----------
@@ -70,6 +72,7 @@ class HuberRegressor(RegressorMixin, BaseEstimator):
     """
 
     _parameter_constraints: dict = {
+        **KEEP,
         "epsilon": [Interval(Real, 1.0, None, closed="left")],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "alpha": [Interval(Real, 0, None, closed="left")],
@@ -89,6 +92,7 @@ class HuberRegressor(RegressorMixin, BaseEstimator):
         fit_intercept=True,
         tol=1e-05,
         n_jobs=None,
+        keep_summary=False,
     ):
         self.epsilon = epsilon
         self.max_iter = max_iter
@@ -97,6 +101,7 @@ class HuberRegressor(RegressorMixin, BaseEstimator):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.n_jobs = n_jobs
+        self.keep_summary = keep_summary
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -144,6 +149,7 @@ class HuberRegressor(RegressorMixin, BaseEstimator):
         self.coef_ = found.w[:d].copy()
         residuals = np.abs(objective.y - objective.raw(found.w))
         self.outliers_ = residuals > self.scale_ * self.epsilon
+        self._keep(X, y, sample_weight=sample_weight)
         return self
 
     def predict(self, X):
