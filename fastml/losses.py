@@ -87,6 +87,10 @@ class RowLoss:
         found, shape = self._all(y, raw)
         return found[2].reshape(shape)
 
+    def kinks(self, y: ArrayLike) -> tuple[NDArray, NDArray]:
+        """The raw predictions where the slope jumps, the lower and the higher (or twice one)."""
+        raise ValueError(f"{self!r} has no kinks")
+
 
 # ---------------------------------------------------------------------------- of distances
 
@@ -105,6 +109,11 @@ class Absolute(RowLoss):
 
     code = definitions.ABSOLUTE
     has_kinks = True
+
+    def kinks(self, y: ArrayLike) -> tuple[NDArray, NDArray]:
+        """At y."""
+        y = np.asarray(y, dtype=np.float64)
+        return y, y
 
 
 @dataclass(frozen=True)
@@ -128,6 +137,13 @@ class Lp(RowLoss):
     @property
     def lipschitz(self) -> float:  # type: ignore[override]
         return 2.0 if self.power == 2.0 else np.inf
+
+    def kinks(self, y: ArrayLike) -> tuple[NDArray, NDArray]:
+        """At y, if the power is 1."""
+        if self.power != 1.0:
+            return super().kinks(y)
+        y = np.asarray(y, dtype=np.float64)
+        return y, y
 
 
 @dataclass(frozen=True)
@@ -161,6 +177,11 @@ class Pinball(RowLoss):
     def _parameter(self) -> float:
         return self.quantile
 
+    def kinks(self, y: ArrayLike) -> tuple[NDArray, NDArray]:
+        """At y."""
+        y = np.asarray(y, dtype=np.float64)
+        return y, y
+
 
 @dataclass(frozen=True)
 class EpsilonInsensitive(RowLoss):
@@ -176,6 +197,13 @@ class EpsilonInsensitive(RowLoss):
 
     def _parameter(self) -> float:
         return self.epsilon
+
+    def kinks(self, y: ArrayLike) -> tuple[NDArray, NDArray]:
+        """At y − epsilon and y + epsilon."""
+        if not self.has_kinks:
+            return super().kinks(y)
+        y = np.asarray(y, dtype=np.float64)
+        return y - self.epsilon, y + self.epsilon
 
 
 @dataclass(frozen=True)
@@ -225,6 +253,11 @@ class Hinge(RowLoss):
     has_kinks = True
     of_margin = True
 
+    def kinks(self, y: ArrayLike) -> tuple[NDArray, NDArray]:
+        """Where the margin is 1."""
+        at = np.where(np.asarray(y) > 0, 1.0, -1.0)
+        return at, at
+
 
 @dataclass(frozen=True)
 class SquaredHinge(RowLoss):
@@ -251,6 +284,11 @@ class PerceptronLoss(RowLoss):
     code = definitions.PERCEPTRON
     has_kinks = True
     of_margin = True
+
+    def kinks(self, y: ArrayLike) -> tuple[NDArray, NDArray]:
+        """At 0."""
+        at = np.zeros(np.shape(y))
+        return at, at
 
 
 # ---------------------------------------------------------------------------- of counts and amounts

@@ -49,3 +49,10 @@ def nearest_donors(x, j, donors, k):
     usable = np.flatnonzero(~np.isnan(donors[:, j]) & shared.any(axis=1))
     order = usable[np.argsort(squares[usable], kind="stable")[:k]]
     return order, squares[order]
+
+
+def basis(X, function, of):
+    """Columns of a function of rows, or of every value."""
+    if of == "row":
+        return np.array([[function(row)] for row in X]).reshape(len(X), 1)
+    return np.array([[function(value) for value in row] for row in X]).reshape(X.shape)

@@ -5,7 +5,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from fastml import losses, penalties
-from fastml.linear_model import ElasticNet, L0Regressor, MultiTaskElasticNet, penalty_path
+from fastml.linear_model import (
+    ElasticNet,
+    L0Regressor,
+    MultiTaskElasticNet,
+    QuantileRegressor,
+    penalty_path,
+)
 from fastml.optimize import coordinate_descent, proximal_gradient
 
 GROUPS = np.array([0, 1, 0, 2, 1, 0])
@@ -165,6 +171,70 @@ def test_any_loss_with_any_penalty(loss, penalty):
     assert_array_equal(penalty_path(X, y, penalty, loss=loss, n_jobs=1).coefs, path.coefs)
 
 
+KINKED = [losses.Absolute(), losses.Pinball(0.8), losses.EpsilonInsensitive(0.5), losses.Hinge(),
+          losses.PerceptronLoss(), losses.Lp(1.0)]  # fmt: skip
+
+
+@pytest.mark.parametrize("loss", KINKED, ids=repr)
+@pytest.mark.parametrize("penalty", CONVEX, ids=repr)
+def test_losses_with_kinks_under_any_penalty(loss, penalty):
+    """The slopes that were found prove the minimum: no point is better than their tangents."""
+    from fastml._engines.smooth_linear import multipliers
+
+    X, y = rows()
+    y = (y > 4.0).astype(float) if loss.of_margin else y
+    seen, solve = [], multipliers.KinkedProblem.solve
+
+    def kept(self, *args):
+        seen.append(self)
+        return solve(self, *args)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(multipliers.KinkedProblem, "solve", kept)
+        path = penalty_path(X, y, penalty, loss=loss, tol=1e-7)
+    raw = X @ path.coefs[0] + path.intercepts[0]
+    slopes = seen[0].slopes
+    # They are slopes of the losses: from one side's to the other's.
+    low, high = loss.kinks(y)
+    assert (slopes >= loss.gradient(y, low - 1.0) - 1e-12).all()
+    assert (slopes <= loss.gradient(y, high + 1.0) + 1e-12).all()
+    # No other line of that slope is above the loss, and at raw they meet.
+    values = np.minimum(loss.value(y, low) - slopes * low, loss.value(y, high) - slopes * high)
+    missed = loss.value(y, raw) - slopes * raw - values
+    assert missed.min() > -1e-9
+    assert missed.mean() < 1e-5
+    assert abs(slopes.mean()) < 1e-5
+    assert penalty.distance(path.coefs[0], X.T @ slopes / len(y)).max() < 1e-5
+    assert path.objectives[0] == pytest.approx(loss.value(y, raw).mean() + penalty(path.coefs[0]))
+    assert_array_equal(penalty_path(X, y, penalty, loss=loss, tol=1e-7, n_jobs=1).coefs, path.coefs)
+
+
+def test_kinked_paths_are_those_of_their_own_solvers():
+    from sklearn.svm import SVC, SVR
+
+    X, y = rows()
+    weights = np.arange(80.0) % 5
+    for quantile in (0.5, 0.8):
+        loss, alphas = losses.Pinball(quantile), (0.3, 0.02)
+        path = penalty_path(
+            X, y, [penalties.L1Penalty(a) for a in alphas], loss=loss, sample_weight=weights,
+            tol=1e-8,
+        )  # fmt: skip
+        for alpha, coef, value in zip(alphas, path.coefs, path.objectives):
+            model = QuantileRegressor(quantile=quantile, alpha=alpha).fit(X, y, weights)
+            least = np.average(loss.value(y, model.predict(X)), weights=weights)
+            assert value == pytest.approx(least + alpha * np.abs(model.coef_).sum(), rel=1e-6)
+            assert_allclose(coef, model.coef_, atol=1e-3)
+    C = 0.5
+    ridge = penalties.L2Penalty(1.0 / (C * len(y)))
+    hinge = penalty_path(X, y > 4.0, ridge, loss=losses.Hinge(), tol=1e-8)
+    model = SVC(kernel="linear", C=C, tol=1e-9).fit(X, y > 4.0)
+    assert_allclose(hinge.coefs[0], model.coef_[0], atol=1e-4)
+    tube = penalty_path(X, y, ridge, loss=losses.EpsilonInsensitive(0.3), tol=1e-8)
+    model = SVR(kernel="linear", C=C, epsilon=0.3, tol=1e-9).fit(X, y)
+    assert_allclose(tube.coefs[0], model.coef_[0], atol=1e-4)
+
+
 def test_few_weights():
     X, y = rows()
     path = penalty_path(X, y, penalties.L0Penalty(budget=2))
@@ -174,8 +244,8 @@ def test_few_weights():
 
 def test_refused_paths():
     X, y = rows()
-    with pytest.raises(ValueError, match="has kinks"):
-        penalty_path(X, y, penalties.L1Penalty(), loss=losses.Absolute())
+    with pytest.raises(ValueError, match="no kinks"):
+        losses.SquaredEpsilonInsensitive().kinks(y)
     with pytest.raises(ValueError, match="one or several"):
         penalty_path(X, y, [1.0])
     with pytest.raises(ValueError, match="non-zero"):

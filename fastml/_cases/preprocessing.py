@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from fastml._cases._case import BOTH, SKLEARN, Case, Quality, sizes
+from fastml._cases._case import BOTH, SKLEARN, Case, Data, Quality, sizes
 
 
 def skewed(n, d):
@@ -20,6 +20,13 @@ def skewed(n, d):
 
 def rows(n, d):
     return SimpleNamespace(X=np.random.default_rng(0).normal(size=(n, d)))
+
+
+def rows_and_functions(n, d):
+    """Rows, and a compiled function of a row."""
+    from fastml.kernels.preprocessing.user_basis import sample_function
+
+    return SimpleNamespace(**vars(rows(n, d)), functions=[sample_function])
 
 
 def words(n, d, k):
@@ -98,6 +105,10 @@ def _pairs(data):
     return combine
 
 
+def _with_product(data):
+    return lambda: np.column_stack([data.X, data.X[:, 0] * data.X[:, -1]])
+
+
 def _cumulative(data):
     """The cumulative columns by NumPy."""
 
@@ -143,6 +154,10 @@ CASES = (
         params={"degree": 3}, variants=({"interaction_only": True, "degree": (2, 3)},), dtypes=BOTH,
     ),
     _case(
+        "basis-functions", "BasisFunctions", "compiled, {n:,} × {d}", rows_and_functions, TALL,
+        params={"functions": Data("functions")}, dtypes=BOTH, peers={"numpy": _with_product},
+    ),
+    _case(
         "combination-features", "CombinationFeatures", "pairs, {n:,} × {d}", rows, TALL,
         params={"combinations": PAIRS}, dtypes=BOTH, peers={"numpy": _pairs},
         variants=(
@@ -184,6 +199,11 @@ def odd_branches():
     X = np.abs(skewed(60, 4).X) + 0.1
     sparse = csr_array(np.where(np.median(X) < X, X, 0.0))
 
+    def values(dtype):
+        from fastml.kernels.preprocessing.user_basis import sample_value_function
+
+        module.BasisFunctions(sample_value_function, of="value").fit_transform(X.astype(dtype))
+
     def back(name, **parameters):
         model = getattr(module, name)(**parameters).fit(X)
         model.inverse_transform(model.transform(X))
@@ -193,6 +213,7 @@ def odd_branches():
             f"{dtype} sparse products",
             partial(module.PolynomialFeatures(2).fit_transform, sparse.astype(dtype)),
         )
+        yield f"{dtype} functions of values", partial(values, dtype)
     yield "weights", partial(module.StandardScaler().fit, X, sample_weight=np.ones(60))
     yield "Box-Cox", partial(back, "PowerTransformer", method="box-cox")
     yield "quantiles back", partial(back, "QuantileTransformer", n_quantiles=20)

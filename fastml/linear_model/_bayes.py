@@ -14,6 +14,7 @@ from fastml._progress import CallbackSupport, fit_steps
 from fastml._sklearn import Interval, fit_context
 from fastml._validation import FLOATS, check_sample_weight, validate_data
 from fastml.linear_model._predictor import linear_predictor
+from fastml.linear_model._summarised import KEEP, KEEP_ENTRY, Summarised
 
 ENTRIES = {
     **COMMON,
@@ -57,7 +58,7 @@ ENTRIES = {
 TINY = np.finfo(np.float64).eps
 
 
-class EvidenceBase(CallbackSupport, RegressorMixin, BaseEstimator):
+class EvidenceBase(CallbackSupport, Summarised, RegressorMixin, BaseEstimator):
     """Centring, predictions and their standard deviations."""
 
     def _centre(self, X, y, weights):
@@ -112,7 +113,7 @@ class EvidenceBase(CallbackSupport, RegressorMixin, BaseEstimator):
         return mean, np.sqrt(variance + 1.0 / self.alpha_)
 
 
-@documented(ENTRIES)
+@documented(ENTRIES, {"keep_summary": KEEP_ENTRY})
 class BayesianRidge(EvidenceBase):
     """Ridge regression with the penalty of greatest evidence.
 
@@ -135,6 +136,7 @@ class BayesianRidge(EvidenceBase):
     compute_score : bool, default=False
         Whether to keep the log evidence of each step.
     {further}
+    {keep_summary}
 
     Attributes
     ----------
@@ -156,6 +158,7 @@ class BayesianRidge(EvidenceBase):
     """
 
     _parameter_constraints: dict = {
+        **KEEP,
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "alpha_1": [Interval(Real, 0, None, closed="left")],
@@ -185,6 +188,7 @@ class BayesianRidge(EvidenceBase):
         fit_intercept=True,
         copy_X=True,
         verbose=False,
+        keep_summary=False,
     ):
         self.max_iter = max_iter
         self.tol = tol
@@ -198,6 +202,7 @@ class BayesianRidge(EvidenceBase):
         self.fit_intercept = fit_intercept
         self.copy_X = copy_X
         self.verbose = verbose
+        self.keep_summary = keep_summary
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
@@ -226,6 +231,7 @@ class BayesianRidge(EvidenceBase):
             variance = np.average(
                 (y - np.average(y, weights=sample_weight)) ** 2, weights=sample_weight
             )
+        given = X, y
         given = X, y
         X, y, y_offset = self._centre(X, y, sample_weight)
         vectors, eigenvalues = _spectrum(X)
@@ -269,6 +275,7 @@ class BayesianRidge(EvidenceBase):
             self.scores_ = []
         self.sigma_ = (vectors / (alpha * eigenvalues + lambda_)) @ vectors.T
         self._set_intercept(y_offset)
+        self._keep(*given, sample_weight=sample_weight)
         return self
 
     def _evidence(self, total, eigenvalues, alpha, lambda_, w, error) -> float:
@@ -298,7 +305,7 @@ def _spectrum(X):
     return lines.T, values
 
 
-@documented(ENTRIES)
+@documented(ENTRIES, {"keep_summary": KEEP_ENTRY})
 class ARDRegression(EvidenceBase):
     """Regression in which each weight has a precision of its own, and most weights vanish.
 
@@ -314,6 +321,7 @@ class ARDRegression(EvidenceBase):
     threshold_lambda : float, default=1e4
         Weights of greater precision are dropped.
     {further}
+    {keep_summary}
 
     Attributes
     ----------
@@ -335,6 +343,7 @@ class ARDRegression(EvidenceBase):
     """
 
     _parameter_constraints: dict = {
+        **KEEP,
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "alpha_1": [Interval(Real, 0, None, closed="left")],
@@ -362,6 +371,7 @@ class ARDRegression(EvidenceBase):
         fit_intercept=True,
         copy_X=True,
         verbose=False,
+        keep_summary=False,
     ):
         self.max_iter = max_iter
         self.tol = tol
@@ -374,6 +384,7 @@ class ARDRegression(EvidenceBase):
         self.fit_intercept = fit_intercept
         self.copy_X = copy_X
         self.verbose = verbose
+        self.keep_summary = keep_summary
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
@@ -395,6 +406,7 @@ class ARDRegression(EvidenceBase):
         )
         dtype = X.dtype
         n, d = X.shape
+        given = X, y
         given = X, y
         X, y, y_offset = self._centre(X, y, None)
         products = X.T @ y
@@ -440,6 +452,7 @@ class ARDRegression(EvidenceBase):
             w[keep] = alpha * (sigma @ products[keep])
         self.coef_, self.alpha_, self.sigma_, self.lambda_ = w, alpha, sigma, lambda_
         self._set_intercept(y_offset)
+        self._keep(*given)
         return self
 
     def _kept(self):

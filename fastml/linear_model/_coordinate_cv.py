@@ -18,6 +18,7 @@ from fastml.linear_model._base import LinearPredictor, settled
 from fastml.linear_model._docs import NET_ENTRIES
 from fastml.linear_model._folds import ChosenByFolds, FoldMoments
 from fastml.linear_model._path import enet_path, largest_of, lasso_path, warn_of_gaps
+from fastml.linear_model._summarised import KEEP
 
 CV_CONSTRAINTS = {
     "eps": [Interval(Real, 0, None, closed="neither")],
@@ -82,6 +83,7 @@ class _PathCV(CallbackSupport, ChosenByFolds, LinearPredictor):
         several = isinstance(self.alphas, Integral) and len(l1_ratios) > 1
         self.alphas_ = np.asarray(grids) if several else np.asarray(grids[0])
         self._refit(rows, float(self.alpha_), float(l1_ratios[share]), X.dtype, axes)
+        self._keep(X, Y if self._joint else Y[:, 0], sample_weight=weights)
         return self
 
     def _targets(self, X, y):
@@ -174,6 +176,7 @@ class ElasticNetCV(RegressorMixin, _PathCV):
     {positive}
     {random_state}
     {selection}
+    {keep_summary}
 
     Attributes
     ----------
@@ -192,7 +195,7 @@ class ElasticNetCV(RegressorMixin, _PathCV):
     True
     """
 
-    _parameter_constraints: dict = {**CV_CONSTRAINTS, **SHARE}
+    _parameter_constraints: dict = {**KEEP, **CV_CONSTRAINTS, **SHARE}
 
     path = staticmethod(enet_path)
 
@@ -213,6 +216,7 @@ class ElasticNetCV(RegressorMixin, _PathCV):
         positive=False,
         random_state=None,
         selection="cyclic",
+        keep_summary=False,
     ):
         self.l1_ratio = l1_ratio
         self.eps = eps
@@ -228,6 +232,7 @@ class ElasticNetCV(RegressorMixin, _PathCV):
         self.positive = positive
         self.random_state = random_state
         self.selection = selection
+        self.keep_summary = keep_summary
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None, **params):
@@ -271,6 +276,7 @@ class LassoCV(RegressorMixin, _PathCV):
     {positive}
     {random_state}
     {selection}
+    {keep_summary}
 
     Attributes
     ----------
@@ -287,7 +293,7 @@ class LassoCV(RegressorMixin, _PathCV):
     True
     """
 
-    _parameter_constraints: dict = {**CV_CONSTRAINTS}
+    _parameter_constraints: dict = {**KEEP, **CV_CONSTRAINTS}
 
     path = staticmethod(lasso_path)
 
@@ -307,6 +313,7 @@ class LassoCV(RegressorMixin, _PathCV):
         positive=False,
         random_state=None,
         selection="cyclic",
+        keep_summary=False,
     ):
         self.eps = eps
         self.alphas = alphas
@@ -321,6 +328,7 @@ class LassoCV(RegressorMixin, _PathCV):
         self.positive = positive
         self.random_state = random_state
         self.selection = selection
+        self.keep_summary = keep_summary
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None, **params):

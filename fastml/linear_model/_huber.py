@@ -14,10 +14,11 @@ from fastml._progress import CallbackSupport, fit_steps
 from fastml._sklearn import Interval, fit_context
 from fastml._validation import FLOATS, check_sample_weight, validate_data
 from fastml.linear_model._predictor import linear_predictor, warn_unless_converged
+from fastml.linear_model._summarised import KEEP, KEEP_ENTRY, Summarised
 
 
-@documented(COMMON)
-class HuberRegressor(CallbackSupport, RegressorMixin, BaseEstimator):
+@documented(COMMON, {"keep_summary": KEEP_ENTRY})
+class HuberRegressor(CallbackSupport, Summarised, RegressorMixin, BaseEstimator):
     """Linear regression that few outliers cannot sway.
 
     Minimises over weights w, intercept b and scale σ > 0
@@ -42,6 +43,7 @@ class HuberRegressor(CallbackSupport, RegressorMixin, BaseEstimator):
     tol : float, default=1e-05
         The end: no entry of the objective's gradient is larger.
     {n_jobs}
+    {keep_summary}
 
     Attributes
     ----------
@@ -71,6 +73,7 @@ class HuberRegressor(CallbackSupport, RegressorMixin, BaseEstimator):
     """
 
     _parameter_constraints: dict = {
+        **KEEP,
         "epsilon": [Interval(Real, 1.0, None, closed="left")],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "alpha": [Interval(Real, 0, None, closed="left")],
@@ -90,6 +93,7 @@ class HuberRegressor(CallbackSupport, RegressorMixin, BaseEstimator):
         fit_intercept=True,
         tol=1e-05,
         n_jobs=None,
+        keep_summary=False,
     ):
         self.epsilon = epsilon
         self.max_iter = max_iter
@@ -98,6 +102,7 @@ class HuberRegressor(CallbackSupport, RegressorMixin, BaseEstimator):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.n_jobs = n_jobs
+        self.keep_summary = keep_summary
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -150,6 +155,7 @@ class HuberRegressor(CallbackSupport, RegressorMixin, BaseEstimator):
             setattr(self, name, value)
         residuals = np.abs(objective.y - objective.raw(found.w))
         self.outliers_ = residuals > self.scale_ * self.epsilon
+        self._keep(X, y, sample_weight=sample_weight)
         return self
 
     def _weights_of(self, point) -> dict:

@@ -7,12 +7,15 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
+from fastml._docs import documented
 from fastml._engines.linear.design import CentredDesign
 from fastml._engines.linear.subsets import best_subset
 from fastml._sklearn import Interval, fit_context
 from fastml.linear_model._base import LinearPredictor
+from fastml.linear_model._summarised import KEEP, KEEP_ENTRY
 
 
+@documented({"keep_summary": KEEP_ENTRY})
 class L0Regressor(MultiOutputMixin, RegressorMixin, LinearPredictor):
     """Least squares with a price for, or a bound on, the number of weights that are not 0.
 
@@ -34,6 +37,7 @@ class L0Regressor(MultiOutputMixin, RegressorMixin, LinearPredictor):
         Whether there is a w₀.
     max_iter : int, default=1000
         Most changes of the set.
+    {keep_summary}
 
     Attributes
     ----------
@@ -58,17 +62,27 @@ class L0Regressor(MultiOutputMixin, RegressorMixin, LinearPredictor):
     """
 
     _parameter_constraints: dict = {
+        **KEEP,
         "alpha": [Interval(Real, 0, None, closed="left")],
         "n_nonzero_coefs": [Interval(Integral, 1, None, closed="left"), None],
         "fit_intercept": ["boolean"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, alpha=0.0, *, n_nonzero_coefs=None, fit_intercept=True, max_iter=1000):
+    def __init__(
+        self,
+        alpha=0.0,
+        *,
+        n_nonzero_coefs=None,
+        fit_intercept=True,
+        max_iter=1000,
+        keep_summary=False,
+    ):
         self.alpha = alpha
         self.n_nonzero_coefs = n_nonzero_coefs
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
+        self.keep_summary = keep_summary
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -108,4 +122,5 @@ class L0Regressor(MultiOutputMixin, RegressorMixin, LinearPredictor):
             changes = max(changes, count)
         self.n_iter_ = changes
         self._set(coef, design.means, y_means, X.dtype, axes, flat=False)
+        self._keep(X, Y if Y.shape[1] > 1 else Y[:, 0], sample_weight=design.weights)
         return self

@@ -17,6 +17,7 @@ from fastml._engines.linear.moments import Centred, careful_moments
 from fastml._sklearn import Hidden, Interval, StrOptions, fit_context
 from fastml._validation import FLOATS, validate_data
 from fastml.linear_model._base import LinearPredictor, settled
+from fastml.linear_model._summarised import KEEP, KEEP_ENTRY
 
 EPS = np.finfo(float).eps
 
@@ -146,7 +147,7 @@ class AnglePath(MultiOutputMixin, RegressorMixin, LinearPredictor):
         return Y + noise[:, None]
 
 
-@documented(ANGLE_ENTRIES)
+@documented(ANGLE_ENTRIES, {"keep_summary": KEEP_ENTRY})
 class Lars(AnglePath):
     """Least angle regression.
 
@@ -165,6 +166,7 @@ class Lars(AnglePath):
     {copy_X}
     {fit_path}
     {jitter}
+    {keep_summary}
 
     Attributes
     ----------
@@ -180,6 +182,7 @@ class Lars(AnglePath):
     """
 
     _parameter_constraints: dict = {
+        **KEEP,
         **ANGLE_CONSTRAINTS,
         "n_nonzero_coefs": [Interval(Integral, 1, None, closed="left")],
     }
@@ -199,6 +202,7 @@ class Lars(AnglePath):
         fit_path=True,
         jitter=None,
         random_state=None,
+        keep_summary=False,
     ):
         self.fit_intercept = fit_intercept
         self.verbose = verbose
@@ -209,6 +213,7 @@ class Lars(AnglePath):
         self.fit_path = fit_path
         self.jitter = jitter
         self.random_state = random_state
+        self.keep_summary = keep_summary
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, Xy=None):
@@ -232,10 +237,11 @@ class Lars(AnglePath):
             X, self._noise(Y), axes, lasso=False, max_iter=self.n_nonzero_coefs, alpha_min=0.0,
             Xy=Xy,
         )  # fmt: skip
+        self._keep(X, Y if Y.shape[1] > 1 else Y[:, 0])
         return self
 
 
-@documented(ANGLE_ENTRIES)
+@documented(ANGLE_ENTRIES, {"keep_summary": KEEP_ENTRY})
 class LassoLars(AnglePath):
     """The lasso along the path of least angle regression: every corner of it, exactly.
 
@@ -255,6 +261,7 @@ class LassoLars(AnglePath):
     {fit_path}
     {positive}
     {jitter}
+    {keep_summary}
 
     Attributes
     ----------
@@ -270,6 +277,7 @@ class LassoLars(AnglePath):
     """
 
     _parameter_constraints: dict = {
+        **KEEP,
         **ANGLE_CONSTRAINTS,
         **STEPS,
         "alpha": [Interval(Real, 0, None, closed="left")],
@@ -291,6 +299,7 @@ class LassoLars(AnglePath):
         positive=False,
         jitter=None,
         random_state=None,
+        keep_summary=False,
     ):
         self.alpha = alpha
         self.fit_intercept = fit_intercept
@@ -303,6 +312,7 @@ class LassoLars(AnglePath):
         self.positive = positive
         self.jitter = jitter
         self.random_state = random_state
+        self.keep_summary = keep_summary
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, Xy=None):
@@ -326,10 +336,11 @@ class LassoLars(AnglePath):
             X, self._noise(Y), axes, lasso=True, max_iter=self.max_iter, alpha_min=self.alpha,
             Xy=Xy,
         )  # fmt: skip
+        self._keep(X, Y if Y.shape[1] > 1 else Y[:, 0])
         return self
 
 
-@documented(ANGLE_ENTRIES)
+@documented(ANGLE_ENTRIES, {"keep_summary": KEEP_ENTRY})
 class LassoLarsIC(AnglePath):
     """The lasso with the penalty that an information criterion likes best.
 
@@ -349,6 +360,7 @@ class LassoLarsIC(AnglePath):
     {positive}
     noise_variance : float, default=None
         σ²; None takes that of least squares, which needs more rows than columns.
+    {keep_summary}
 
     Attributes
     ----------
@@ -370,7 +382,7 @@ class LassoLarsIC(AnglePath):
     array([ 0.  , -1.11...])
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: dict = {**KEEP,
         **{k: v for k, v in ANGLE_CONSTRAINTS.items() if k not in ("fit_path", "jitter",
                                                                    "random_state")},
         **STEPS,
@@ -392,6 +404,7 @@ class LassoLarsIC(AnglePath):
         copy_X=True,
         positive=False,
         noise_variance=None,
+        keep_summary=False,
     ):
         self.criterion = criterion
         self.fit_intercept = fit_intercept
@@ -402,6 +415,7 @@ class LassoLarsIC(AnglePath):
         self.copy_X = copy_X
         self.positive = positive
         self.noise_variance = noise_variance
+        self.keep_summary = keep_summary
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -446,6 +460,7 @@ class LassoLarsIC(AnglePath):
         best = int(self.criterion_.argmin())
         self.alpha_ = self.alphas_[best]
         self._set(paths[:, best : best + 1], design.means, Y.mean(axis=0), X.dtype, 1, flat=True)
+        self._keep(X, Y[:, 0])
         return self
 
     def _estimate(self, X, Y) -> float:

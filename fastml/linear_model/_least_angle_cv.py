@@ -23,6 +23,7 @@ from fastml.linear_model._least_angle import (
     STEPS,
     Lars,
 )
+from fastml.linear_model._summarised import KEEP, KEEP_ENTRY
 
 ENTRIES = {
     **ANGLE_ENTRIES,
@@ -89,6 +90,7 @@ class _AngleCV(CallbackSupport, ChosenByFolds, Lars):
             X, Y, 1, lasso=self._lasso, max_iter=self.max_iter, alpha_min=float(self.alpha_),
             use_gram=False,
         )  # fmt: skip
+        self._keep(X, Y[:, 0])
         return self
 
     def _corners(self, rows: FoldMoments, fold: int):
@@ -132,7 +134,7 @@ def _between(alphas, corners, residuals):
     return (1.0 - t) ** 2 * own[low] + 2.0 * t * (1.0 - t) * pairs[low] + t * t * own[low + 1]
 
 
-@documented(ENTRIES)
+@documented(ENTRIES, {"keep_summary": KEEP_ENTRY})
 class LarsCV(_AngleCV):
     """Least angle regression that ends where cross-validation says.
 
@@ -148,6 +150,7 @@ class LarsCV(_AngleCV):
     {folds}
     {eps}
     {copy_X}
+    {keep_summary}
 
     Attributes
     ----------
@@ -166,7 +169,7 @@ class LarsCV(_AngleCV):
     array([ 3., -1.])
     """
 
-    _parameter_constraints: dict = {**CV_CONSTRAINTS}
+    _parameter_constraints: dict = {**KEEP, **CV_CONSTRAINTS}
 
     method = "lar"
     positive = False
@@ -183,6 +186,7 @@ class LarsCV(_AngleCV):
         n_jobs=None,
         eps=EPS,
         copy_X=True,
+        keep_summary=False,
     ):
         self.fit_intercept = fit_intercept
         self.verbose = verbose
@@ -193,6 +197,7 @@ class LarsCV(_AngleCV):
         self.n_jobs = n_jobs
         self.eps = eps
         self.copy_X = copy_X
+        self.keep_summary = keep_summary
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, **params):
@@ -214,7 +219,7 @@ class LarsCV(_AngleCV):
         return self._fit(X, y, params)
 
 
-@documented(ENTRIES)
+@documented(ENTRIES, {"keep_summary": KEEP_ENTRY})
 class LassoLarsCV(LarsCV):
     """The lasso with a penalty chosen by cross-validation, along the path of `LassoLars`.
 
@@ -230,6 +235,7 @@ class LassoLarsCV(LarsCV):
     {eps}
     {copy_X}
     {positive}
+    {keep_summary}
 
     Attributes
     ----------
@@ -248,7 +254,7 @@ class LassoLarsCV(LarsCV):
     array([ 3., -1.])
     """
 
-    _parameter_constraints: dict = {**CV_CONSTRAINTS, "positive": ["boolean"]}
+    _parameter_constraints: dict = {**KEEP, **CV_CONSTRAINTS, "positive": ["boolean"]}
 
     method = "lasso"
     _lasso = True
@@ -266,6 +272,7 @@ class LassoLarsCV(LarsCV):
         eps=EPS,
         copy_X=True,
         positive=False,
+        keep_summary=False,
     ):
         self.fit_intercept = fit_intercept
         self.verbose = verbose
@@ -277,3 +284,4 @@ class LassoLarsCV(LarsCV):
         self.eps = eps
         self.copy_X = copy_X
         self.positive = positive
+        self.keep_summary = keep_summary

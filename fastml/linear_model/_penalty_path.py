@@ -1,9 +1,10 @@
-"""A path of linear models for any smooth loss and any penalties."""
+"""A path of linear models for any loss and any penalties."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from numbers import Integral, Real
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastml._engines.smooth_linear.design import SmoothDesign
+from fastml._engines.smooth_linear.multipliers import KinkedProblem, Pieces
 from fastml._engines.smooth_linear.proximal import ProximalProblem
 from fastml._sklearn import Interval, validate_params
 from fastml._validation import FLOATS, check_array, check_sample_weight
@@ -66,8 +68,9 @@ def penalty_path(
     """Minimise the mean loss plus each penalty in turn, from the last solution.
 
     The objective is Σ u_i ℓ(y_i, w · x_i + w₀) / Σ u_i + g(w), by proximal gradients with momentum;
-    the intercept is never penalised. For lasso and elastic net of squared losses `enet_path` is
-    faster.
+    the intercept is never penalised. Losses with kinks are rounded, and the rounding is shifted
+    until it does not matter (the method of multipliers). For lasso and elastic net of squared
+    losses `enet_path` is faster, for quantiles `QuantileRegressor`, for hinges `LinearSVC`.
 
     Parameters
     ----------
@@ -78,14 +81,15 @@ def penalty_path(
     penalties : Penalty or list of them
         Of `fastml.penalties`: along a path the strongest first.
     loss : RowLoss, default=Squared()
-        Of `fastml.losses`, without kinks.
+        Of `fastml.losses`.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights u_i; only their ratios matter.
     fit_intercept : bool, default=True
         Whether there is a w₀.
     tol : float, default=1e-6
         The end: no entry is farther from stationary than this times the largest entry of the
-        gradient at w = 0.
+        gradient at w = 0. With kinks, slopes between those of both sides count, and the mean loss
+        may be above their tangents by this share of the loss at w = 0.
     max_iter : int, default=10000
         Most steps for each penalty.
     n_jobs : int, default=None
@@ -109,11 +113,6 @@ def penalty_path(
     array([[ 0.35,  0.  ],
            [ 2.24, -0.66]])
     """
-    if loss.has_kinks:
-        raise ValueError(
-            f"{loss!r} has kinks, where proximal gradients do not converge: "
-            "QuantileRegressor, LinearSVR and fastml.optimize.subgradient are for such losses"
-        )
     chosen = [penalties] if isinstance(penalties, Penalty) else list(penalties)
     if not chosen or not all(isinstance(each, Penalty) for each in chosen):
         raise ValueError("penalties must be one or several of fastml.penalties")
@@ -129,22 +128,30 @@ def penalty_path(
         with np.errstate(over="ignore", invalid="ignore"):
             return loss.value(y, raw), loss.gradient(y, raw)
 
-    problem = ProximalProblem(SmoothDesign(X, n_jobs), loss_at, weights, fit_intercept)
+    design = SmoothDesign(X, n_jobs)
+    problem: ProximalProblem | KinkedProblem
+    if loss.has_kinks:
+        pieces, value = _pieces(loss, y), partial(loss.value, y)
+        problem = KinkedProblem(design, value, pieces, weights, fit_intercept)
+    else:
+        problem = ProximalProblem(design, loss_at, weights, fit_intercept)
     w, level = problem.start
-    found = []
+    found, gaps = [], [0.0]
     for each in chosen:
         point = problem.solve(each, w, level, tol, max_iter)
+        if isinstance(problem, KinkedProblem):
+            gaps.append(problem.gap / max(problem.first_loss, np.finfo(float).tiny))
         w, level = point.w, point.level
         found.append(point)
     distances = np.array([point.distance for point in found])
     worst = float(distances.max())
-    if not worst <= tol * problem.scale:
+    if not (worst <= tol * problem.scale and max(gaps) <= tol):
         from sklearn.exceptions import ConvergenceWarning
 
         warnings.warn(
             f"penalty_path did not converge in {max_iter} steps: a point is {worst:.2g} from "
-            f"stationary, and {tol * problem.scale:.2g} was asked for. Increase max_iter, scale "
-            "the columns of X, or raise tol",
+            f"stationary, and {tol * problem.scale:.2g} was asked for{_of_kinks(gaps)}. Increase "
+            "max_iter, scale the columns of X, or raise tol",
             ConvergenceWarning,
             stacklevel=3,
         )
@@ -154,3 +161,19 @@ def penalty_path(
         coefs, levels - coefs @ problem.means, np.array([point.value for point in found]),
         distances, np.array([point.n_iter for point in found]),
     )  # fmt: skip
+
+
+def _pieces(loss: RowLoss, y: NDArray) -> Pieces:
+    low, high = loss.kinks(y)
+    low, high = np.broadcast_arrays(low, high)
+    below, above = loss.gradient(y, low - 1.0), loss.gradient(y, high + 1.0)
+    between = np.where(high > low, loss.gradient(y, (low + high) / 2.0), below)
+    return Pieces(low, high, below, between, above)
+
+
+def _of_kinks(gaps) -> str:
+    return (
+        f" (and the loss is {max(gaps):.2g} of its first value above its tangents)"
+        if gaps[1:]
+        else ""
+    )

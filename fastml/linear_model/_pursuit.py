@@ -8,14 +8,17 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
+from fastml._docs import documented
 from fastml._engines.linear.design import CentredDesign
 from fastml._engines.linear.pursuit import ENDED_EARLY, pursue
 from fastml._sklearn import Interval, StrOptions, fit_context, raise_for_params
 from fastml._validation import FLOATS, validate_data
 from fastml.linear_model._base import LinearPredictor, settled
 from fastml.linear_model._folds import ChosenByFolds
+from fastml.linear_model._summarised import KEEP, KEEP_ENTRY
 
 
+@documented({"keep_summary": KEEP_ENTRY})
 class OrthogonalMatchingPursuit(MultiOutputMixin, RegressorMixin, LinearPredictor):
     """Least squares on columns that are chosen one by one.
 
@@ -32,6 +35,7 @@ class OrthogonalMatchingPursuit(MultiOutputMixin, RegressorMixin, LinearPredicto
         Whether there is a constant.
     precompute : 'auto' or bool, default='auto'
         For scikit-learn's sake: only the rows of the Gram matrix that are needed are made.
+    {keep_summary}
 
     Attributes
     ----------
@@ -58,17 +62,27 @@ class OrthogonalMatchingPursuit(MultiOutputMixin, RegressorMixin, LinearPredicto
     """
 
     _parameter_constraints: dict = {
+        **KEEP,
         "n_nonzero_coefs": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="left"), None],
         "fit_intercept": ["boolean"],
         "precompute": [StrOptions({"auto"}), "boolean"],
     }
 
-    def __init__(self, *, n_nonzero_coefs=None, tol=None, fit_intercept=True, precompute="auto"):
+    def __init__(
+        self,
+        *,
+        n_nonzero_coefs=None,
+        tol=None,
+        fit_intercept=True,
+        precompute="auto",
+        keep_summary=False,
+    ):
         self.n_nonzero_coefs = n_nonzero_coefs
         self.tol = tol
         self.fit_intercept = fit_intercept
         self.precompute = precompute
+        self.keep_summary = keep_summary
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
@@ -101,9 +115,11 @@ class OrthogonalMatchingPursuit(MultiOutputMixin, RegressorMixin, LinearPredicto
             chosen.append(count)
         self.n_iter_ = chosen[0] if len(chosen) == 1 else chosen
         self._set(coef, design.means, y_means, X.dtype, axes, flat=True)
+        self._keep(X, Y if Y.shape[1] > 1 else Y[:, 0])
         return self
 
 
+@documented({"keep_summary": KEEP_ENTRY})
 class OrthogonalMatchingPursuitCV(RegressorMixin, ChosenByFolds, LinearPredictor):
     """Orthogonal matching pursuit with the number of columns chosen by cross-validation.
 
@@ -121,6 +137,7 @@ class OrthogonalMatchingPursuitCV(RegressorMixin, ChosenByFolds, LinearPredictor
         For scikit-learn's sake: BLAS uses all cores.
     verbose : bool or int, default=False
         For scikit-learn's sake: nothing is printed.
+    {keep_summary}
 
     Attributes
     ----------
@@ -148,6 +165,7 @@ class OrthogonalMatchingPursuitCV(RegressorMixin, ChosenByFolds, LinearPredictor
     """
 
     _parameter_constraints: dict = {
+        **KEEP,
         "copy": ["boolean"],
         "fit_intercept": ["boolean"],
         "max_iter": [Interval(Integral, 0, None, closed="left"), None],
@@ -157,7 +175,15 @@ class OrthogonalMatchingPursuitCV(RegressorMixin, ChosenByFolds, LinearPredictor
     }
 
     def __init__(
-        self, *, copy=True, fit_intercept=True, max_iter=None, cv=None, n_jobs=None, verbose=False
+        self,
+        *,
+        copy=True,
+        fit_intercept=True,
+        max_iter=None,
+        cv=None,
+        n_jobs=None,
+        verbose=False,
+        keep_summary=False,
     ):
         self.copy = copy
         self.fit_intercept = fit_intercept
@@ -165,6 +191,7 @@ class OrthogonalMatchingPursuitCV(RegressorMixin, ChosenByFolds, LinearPredictor
         self.cv = cv
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.keep_summary = keep_summary
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, **fit_params):
@@ -199,6 +226,7 @@ class OrthogonalMatchingPursuitCV(RegressorMixin, ChosenByFolds, LinearPredictor
             n_nonzero_coefs=self.n_nonzero_coefs_, fit_intercept=self.fit_intercept
         ).fit(X, y)
         self.coef_, self.intercept_, self.n_iter_ = model.coef_, model.intercept_, model.n_iter_
+        self._keep(X, y)
         return self
 
     def _fold_errors(self, X, y, train, test, most):

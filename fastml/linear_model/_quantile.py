@@ -17,11 +17,12 @@ from fastml._progress import CallbackSupport, fit_steps, telling
 from fastml._sklearn import Interval, StrOptions, fit_context
 from fastml._validation import FLOATS, check_weights, validate_data
 from fastml.linear_model._predictor import linear_predictor
+from fastml.linear_model._summarised import KEEP, KEEP_ENTRY, Summarised
 
 SOLVERS = ("highs-ds", "highs-ipm", "highs", "interior-point", "revised simplex")
 
 
-class PinballBase(CallbackSupport, RegressorMixin, BaseEstimator):
+class PinballBase(CallbackSupport, Summarised, RegressorMixin, BaseEstimator):
     """What quantile regression and least absolute deviations share."""
 
     def __sklearn_tags__(self):
@@ -79,6 +80,7 @@ class PinballBase(CallbackSupport, RegressorMixin, BaseEstimator):
         self.n_iter_ = found.n_iter
         self.coef_ = found.w[: X.shape[1]].copy()
         self.intercept_ = float(found.w[-1]) if self.fit_intercept else 0.0
+        self._keep(X, y, sample_weight=weights)
         return self
 
     def _check_solver(self, X) -> None:
@@ -99,7 +101,7 @@ class PinballBase(CallbackSupport, RegressorMixin, BaseEstimator):
         return linear_predictor(self, X)
 
 
-@documented(COMMON)
+@documented(COMMON, {"keep_summary": KEEP_ENTRY})
 class QuantileRegressor(PinballBase):
     """Linear regression of a conditional quantile.
 
@@ -122,6 +124,7 @@ default='highs'
     solver_options : dict, default=None
         Likewise.
     {n_jobs}
+    {keep_summary}
 
     Attributes
     ----------
@@ -145,6 +148,7 @@ default='highs'
     """
 
     _parameter_constraints: dict = {
+        **KEEP,
         "quantile": [Interval(Real, 0, 1, closed="neither")],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "fit_intercept": ["boolean"],
@@ -162,6 +166,7 @@ default='highs'
         solver="highs",
         solver_options=None,
         n_jobs=None,
+        keep_summary=False,
     ):
         self.quantile = quantile
         self.alpha = alpha
@@ -169,6 +174,7 @@ default='highs'
         self.solver = solver
         self.solver_options = solver_options
         self.n_jobs = n_jobs
+        self.keep_summary = keep_summary
 
     def _level(self) -> float:
         return float(self.quantile)
@@ -182,7 +188,7 @@ default='highs'
             )
 
 
-@documented(COMMON)
+@documented(COMMON, {"keep_summary": KEEP_ENTRY})
 class LeastAbsoluteDeviations(PinballBase):
     """Linear regression that minimises the mean absolute residual: robust, exact.
 
@@ -196,6 +202,7 @@ class LeastAbsoluteDeviations(PinballBase):
     fit_intercept : bool, default=True
         Whether there is an intercept. It is never penalised.
     {n_jobs}
+    {keep_summary}
 
     Attributes
     ----------
@@ -221,15 +228,24 @@ class LeastAbsoluteDeviations(PinballBase):
     """
 
     _parameter_constraints: dict = {
+        **KEEP,
         "alpha": [Interval(Real, 0, None, closed="left")],
         "fit_intercept": ["boolean"],
         "n_jobs": [None, Integral],
     }
 
-    def __init__(self, *, alpha=0.0, fit_intercept=True, n_jobs=None):
+    def __init__(
+        self,
+        *,
+        alpha=0.0,
+        fit_intercept=True,
+        n_jobs=None,
+        keep_summary=False,
+    ):
         self.alpha = alpha
         self.fit_intercept = fit_intercept
         self.n_jobs = n_jobs
+        self.keep_summary = keep_summary
 
     def _level(self) -> float:
         return 0.5

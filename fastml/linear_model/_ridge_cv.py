@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 
+from fastml._docs import documented
 from fastml._engines.linear.leave_one_out import leave_one_out
 from fastml._sklearn import (
     Interval,
@@ -21,8 +22,10 @@ from fastml._sklearn import (
 from fastml._validation import FLOATS, validate_data
 from fastml.linear_model._base import LinearPredictor, settled
 from fastml.linear_model._ridge import Ridge
+from fastml.linear_model._summarised import KEEP, KEEP_ENTRY
 
 
+@documented({"keep_summary": KEEP_ENTRY})
 class RidgeCV(MultiOutputMixin, RegressorMixin, LinearPredictor):
     """Ridge regression with a penalty chosen by cross-validation.
 
@@ -53,6 +56,7 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearPredictor):
         Whether to keep ``cv_results_``.
     alpha_per_target : bool, default=False
         Whether each target has a penalty of its own.
+    {keep_summary}
 
     Attributes
     ----------
@@ -82,6 +86,7 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearPredictor):
     """
 
     _parameter_constraints: dict = {
+        **KEEP,
         "alphas": ["array-like", Interval(Real, 0, None, closed="neither")],
         "fit_intercept": ["boolean"],
         "scoring": [str, callable, None],
@@ -101,6 +106,7 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearPredictor):
         gcv_mode=None,
         store_cv_results=False,
         alpha_per_target=False,
+        keep_summary=False,
     ):
         self.alphas = alphas
         self.fit_intercept = fit_intercept
@@ -109,6 +115,7 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearPredictor):
         self.gcv_mode = gcv_mode
         self.store_cv_results = store_cv_results
         self.alpha_per_target = alpha_per_target
+        self.keep_summary = keep_summary
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -195,6 +202,7 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearPredictor):
         if self.store_cv_results:
             self.cv_results_ = (results[:, 0] if np.ndim(y) == 1 else results).astype(dtype)
         self._set(coef, found.x_means, found.y_means, dtype, np.ndim(y), flat=True)
+        self._keep(X, y, sample_weight=weights)
         return self
 
     def _mode(self, sparse: bool) -> str:
@@ -273,6 +281,7 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearPredictor):
         self.n_features_in_ = best.n_features_in_
         if hasattr(best, "feature_names_in_"):
             self.feature_names_in_ = best.feature_names_in_
+        self._keep(X, y, sample_weight=sample_weight)
         return self
 
     def _model(self):

@@ -1,5 +1,6 @@
 """Preparing columns: scaling, encoding, binning, new columns."""
 
+from fastml.preprocessing._basis import BasisFunctions
 from fastml.preprocessing._bins import EdgeDiscretizer, KBinsDiscretizer
 from fastml.preprocessing._combinations import CombinationFeatures
 from fastml.preprocessing._encoders._one_hot import OneHotEncoder
@@ -34,6 +35,7 @@ from fastml.preprocessing._scale import (
 from fastml.preprocessing._spline import SplineTransformer
 
 __all__ = [
+    "BasisFunctions",
     "Binarizer",
     "CombinationFeatures",
     "EdgeDiscretizer",

@@ -16,6 +16,7 @@ from sklearn.linear_model import (
     TweedieRegressor,
 )
 
+from fastml import linear_model
 from fastml.linear_model import summary
 from fastml.linear_model._summary import _design
 
@@ -496,7 +497,7 @@ def test_no_degree_of_freedom_is_left(rng):
         LinearRegression().fit(X[:, :1], y), X[:, :1], y,
         sample_weight=np.full(4, 0.1), weight_kind="frequency",
     )  # fmt: skip
-    assert small.df_residual < 0
+    assert small.df_residual == 0
     assert np.isnan(small.std_error).all()
 
 
@@ -596,3 +597,33 @@ def test_no_degree_of_freedom_leaves_robust_errors_unknown():
 
     model = GammaRegressor(alpha=1000.0, keep_summary="HC1").fit(X, np.abs(X[:, 0]) + 1.0)
     assert np.isnan(model.summary().std_error).all()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["BayesianRidge", "ARDRegression", "ElasticNetCV", "LassoCV", "RidgeCV", "HuberRegressor",
+     "L0Regressor", "Lars", "LassoLars", "LassoLarsIC", "LarsCV", "LassoLarsCV",
+     "QuantileRegressor", "LeastAbsoluteDeviations", "OrthogonalMatchingPursuit",
+     "OrthogonalMatchingPursuitCV"],
+)  # fmt: skip
+def test_every_regressor_keeps_its_summary(name, rng):
+    """Chosen by folds, robust or Bayesian: the summary of the rows, at the model's weights."""
+    X = rng.normal(size=(80, 4))
+    y = X @ [1.0, 2.0, 0.0, 0.0] + rng.normal(size=80) + 3.0
+    cls = getattr(linear_model, name)
+    more = [{}, {"cv": 3}] if name == "RidgeCV" else [{}]
+    for options in more:
+        model = cls(keep_summary="HC1", **options).fit(X, y)
+        found, expected = model.summary(), summary(model, X, y, covariance="HC1")
+        assert found.covariance_kind == "HC1"
+        np.testing.assert_allclose(found.std_error, expected.std_error, rtol=1e-9)
+        np.testing.assert_allclose(found.coef, np.r_[model.intercept_, model.coef_], rtol=1e-12)
+        assert model.set_params(keep_summary=False).fit(X, y) is model
+        with pytest.raises(ValueError, match="kept no summary"):
+            model.summary()
+    if name in ("BayesianRidge", "ElasticNetCV", "LassoCV", "RidgeCV", "HuberRegressor",
+                "L0Regressor", "QuantileRegressor"):  # fmt: skip
+        u = rng.uniform(0.5, 2.0, 80)
+        model = cls(keep_summary=True).fit(X, y, sample_weight=u)
+        expected = summary(model, X, y, sample_weight=u)
+        np.testing.assert_allclose(model.summary().std_error, expected.std_error, rtol=1e-9)

@@ -74,17 +74,38 @@ class CentredDesign:
             found = (found.T * self.root).T
         return found
 
-    def transposed(self, r: NDArray) -> NDArray:
-        """A' r, for one vector or for columns of them."""
+    def transposed(self, r: NDArray, chosen: NDArray | None = None) -> NDArray:
+        """A' r, for one vector or for columns of them; or that of the columns ``chosen``."""
         if self.root is not None:
             r = (r.T * self.root).T
-        if self.sparse or self.X.dtype == np.float64:
-            found = self.X.T @ r
+        X = self.X if chosen is None else self.X[:, chosen]
+        if self.sparse or X.dtype == np.float64:
+            found = X.T @ r
         else:
-            found = np.asarray(self.X.T @ r.astype(self.X.dtype), dtype=np.float64)
+            found = np.asarray(X.T @ r.astype(X.dtype), dtype=np.float64)
         if self.centre:
-            found = found - np.multiply.outer(self.means, r.sum(axis=0))
+            means = self.means if chosen is None else self.means[chosen]
+            found = found - np.multiply.outer(means, r.sum(axis=0))
         return found
+
+    def column_squares(self) -> NDArray:
+        """\\|a_j\\|² of every column, or a little more."""
+        if self.sparse:
+            squared = self.X.copy()
+            squared.data = self.X.data.astype(np.float64) ** 2
+            ones = np.ones(self.n_rows) if self.weights is None else self.weights
+            found = np.asarray(squared.T @ ones).ravel()
+        else:
+            found = np.zeros(self.n_features)
+            for rows in self.blocks():
+                block = self.X[rows]
+                if self.weights is None:
+                    found += np.einsum("ij,ij->j", block, block, dtype=np.float64)
+                else:
+                    found += self.weights[rows] @ block.astype(np.float64) ** 2
+        # Sums of squares less that of the mean: rounding must not make a length too small.
+        spread = found - self.total * self.means**2 if self.centre else found
+        return np.maximum(spread, 0.0) + self.n_rows * np.finfo(self.X.dtype).eps * found
 
     def rows(self, block: slice) -> NDArray:
         """Rows of A, dense."""

@@ -3,19 +3,22 @@
 Most weights of a sparse solution stay 0, and a pass over all columns is only needed to say so. The
 solver keeps the columns that ever mattered, their Gram matrix, and works on that; then one product
 A'r with all columns gives the duality gap of the whole problem, and the columns to add: those that
-the strong rule (Tibshirani et al., 2012) expects, or that pull hardest. The pulls that descent
-starts from are those of the residual itself, so that rounding of the Gram matrix does not add up.
+the strong rule (Tibshirani et al., 2012) expects, or that pull hardest. Where that takes several
+rounds, columns whose weights are 0 for certain (`screening`) are left out of the later ones. The
+pulls that descent starts from are those of the residual itself, so that rounding of the Gram matrix
+does not add up.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastml._engines.linear.design import CentredDesign
+from fastml._engines.linear.screening import lengths, safe_ball
 from fastml._threads import single_threaded_blas
 from fastml.kernels.linear.gram_descent import Net, descend, objective_and_gap
 from fastml.kernels.linear.group_descent import group_descend, group_gap
@@ -35,6 +38,10 @@ CHANGED = 0.1
 SMALLEST_PIVOT = 1e-6
 """Of Cholesky's factor, over the largest: below it a Newton step is not tried."""
 
+SCREEN_FROM, SCREENED_PAYS = 3, 0.5
+"""Rounds that were not the last of their penalty from which columns are screened (their lengths are
+a pass over X), and the share of columns up to which it pays to go on with those that are left."""
+
 INNER = 0.3
 """Share of the tolerance to which a working set is solved."""
 
@@ -48,7 +55,7 @@ class ColumnCache:
         self.chosen = np.empty(0, dtype=np.intp)
         self.gram = np.zeros((64, 64))
         self.lines = None if design.sparse else np.empty((64, design.n_rows))
-        self.matrix = None
+        self.matrix: Any = None  # the same of sparse X
 
     def add(self, columns: NDArray) -> None:
         new = columns[self.slot[columns] < 0]
@@ -81,6 +88,17 @@ class ColumnCache:
         if design.centre:
             block -= design.total * np.outer(design.means[new], design.means[self.chosen])
         return block
+
+    def pulls(self, r: NDArray) -> NDArray:
+        """A' r of the columns kept."""
+        if self.lines is not None:
+            return self.lines[: len(self.chosen)] @ r
+        design = self.design
+        r = r if design.root is None else (r.T * design.root).T
+        found = self.matrix.T @ r
+        if design.centre:
+            found = found - np.multiply.outer(design.means[self.chosen], r.sum(axis=0))
+        return found
 
     def fitted(self, w: NDArray) -> NDArray:
         """A w for weights (or rows of weights) of the columns kept."""
@@ -243,32 +261,70 @@ class WorkingSets:
         self.cache = ColumnCache(design)
         self.factor = ActiveFactor()
         self.w = np.zeros(self.cross.shape)
-        self.pull = self.cross
+        self.pull, self.residual = self.cross, b
+        self.everything = np.arange(design.n_features)
+        self.left = self.everything  # columns that are not screened at this penalty
+        self.squares: NDArray | None = None  # of all columns, once they are asked for
+        self.rounds = 0  # that were not the last of their penalty
         if start is not None and start.any():
             self.w[:] = start
             self.cache.add(self.support())
             self._renew()
-        self.everything = np.arange(design.n_features)
 
     def support(self) -> NDArray:
         return np.flatnonzero(self.w if self.w.ndim == 1 else self.w.any(axis=1))
 
     def _renew(self):
-        """Residual and pulls of the weights as they are."""
-        residual = self.b - self.cache.fitted(self.w[self.cache.chosen])
-        self.pull = self.design.transposed(residual)
+        """Residual and pulls of the weights as they are; pulls of screened columns become 0."""
+        self.residual = self.b - self.cache.fitted(self.w[self.cache.chosen])
+        if self.left is self.everything:
+            self.pull = self.design.transposed(self.residual)
+            return
+        slots = self.cache.slot[self.left]
+        inside, outside = self.left[slots >= 0], self.left[slots < 0]
+        self.pull = np.zeros(self.w.shape)
+        self.pull[inside] = self.cache.pulls(self.residual)[slots[slots >= 0]]
+        if len(outside):
+            self.pull[outside] = self.design.transposed(self.residual, outside)
+
+    def _screen(self, l1: float, l2: float) -> None:
+        """Leave out columns whose weights are 0 at this penalty's minimum, if there are many."""
+        self.rounds += 1
+        if self.rounds < SCREEN_FROM:
+            return
+        single = self.design.X.dtype == np.float32
+        ball = safe_ball(
+            self.b, self.residual, self.pull - l2 * self.w, self.w, l1, l2,
+            positive=self.positive, rounding=1e-6 if single else 1e-13,
+        )  # fmt: skip
+        enough = SCREENED_PAYS * len(self.everything)
+        # Until the lengths are known, that of columns in use tells whether to ask for them.
+        typical = float(np.median(np.diag(self.cache.gram)[: len(self.cache.chosen)]))
+        if self.squares is None:
+            if np.count_nonzero(~ball.excluded(typical, l1, l2)) > enough:
+                return
+            self.squares = self.design.column_squares()
+        open_ = ~ball.excluded(self.squares, l1, l2) | (lengths(self.w, False) > 0.0)
+        left = self.left[open_[self.left]]
+        if len(left) <= enough:
+            self.left = left
+
+    def _unscreen(self) -> None:
+        """Another penalty may use every column again."""
+        if self.left is not self.everything:
+            self.left = self.everything
+            self._renew()
 
     def gap(self, l1: float, l2: float) -> float:
         if self.w.ndim == 1:
             net = Net(l1, l2, self.positive)
-            return objective_and_gap(
-                self.cross, self.square, self.pull, self.w, self.everything, net
-            )[1]
-        return group_gap(self.cross, self.square, self.pull, self.w, self.everything, l1, l2)
+            return objective_and_gap(self.cross, self.square, self.pull, self.w, self.left, net)[1]
+        return group_gap(self.cross, self.square, self.pull, self.w, self.left, l1, l2)
 
     def solve(self, l1: float, l2: float, tol: float, most: int, before: float | None = None):
         """(gap, passes), to a gap of ``tol`` · \\|b\\|²; ``before``: l1 of the solution at hand."""
         passes = 0
+        self._unscreen()
         gap = self.gap(l1, l2)
         at_least = 0 if before is None else 1  # a new penalty of a path has weights of its own
         while (gap > tol * self.square or at_least) and passes < most:
@@ -281,21 +337,19 @@ class WorkingSets:
                 break
             self._renew()
             gap = self.gap(l1, l2)
+            if gap > tol * self.square and l1 > 0.0:
+                self._screen(l1, l2)
         return gap, passes
 
     def _choose(self, l1, l2, before) -> NDArray:
         """The columns in use, and those that pull hardest."""
-        slopes = self.pull - l2 * self.w
-        if slopes.ndim == 2:
-            scores = np.sqrt(np.einsum("jt,jt->j", slopes, slopes))
-        else:
-            scores = slopes.copy() if self.positive else np.abs(slopes)
+        scores = lengths(self.pull - l2 * self.w, self.positive)
         support = self.support()
         scores[support] = -1.0
         threshold, most = NEARLY * l1, max(FIRST_SET, 2 * len(support))
         if before is not None:
             threshold, most = min(threshold, 2.0 * l1 - before), 5 * most
-        entering = np.flatnonzero(scores >= max(threshold, 0.0))
+        entering = self.left[scores[self.left] >= max(threshold, 0.0)]
         if len(entering) > most:
             entering = entering[np.argpartition(-scores[entering], most)[:most]]
         chosen = np.concatenate([support, entering])

@@ -68,13 +68,13 @@ class ProximalProblem:
         return size if size > 0.0 and np.isfinite(size) else 1.0
 
     def value(self, w: NDArray, level: float) -> float:
-        values, _ = self.loss_at(self._raw(w, level))
+        values, _ = self.loss_at(self.raw(w, level))
         total = float(self.shares @ values)
         return total if np.isfinite(total) else np.inf
 
     def smooth(self, w: NDArray, level: float) -> tuple[float, NDArray, float]:
         """(mean loss, its gradient by w, by the level)."""
-        values, slopes = self.loss_at(self._raw(w, level))
+        values, slopes = self.loss_at(self.raw(w, level))
         sums = self.design.slopes(np.ascontiguousarray(self.shares * slopes))
         by_level = float(sums[-1])
         return (
@@ -83,7 +83,8 @@ class ProximalProblem:
             by_level if self.centre else 0.0,
         )
 
-    def _raw(self, w: NDArray, level: float) -> NDArray:
+    def raw(self, w: NDArray, level: float) -> NDArray:
+        """Predictions of the rows."""
         return self.design.products(np.append(w, level - self.means @ w))
 
     def solve(self, penalty, w, level, tol: float, most: int) -> ProximalPoint:

@@ -11,6 +11,7 @@ from scipy.special import chdtrc, log_softmax, ndtr, ndtri, xlogy
 
 from fastml.linear_model._summary._design import Design, learn_design, row_blocks
 from fastml.linear_model._summary._notes import NOT_THE_OPTIMUM, flat_directions, too_far
+from fastml.linear_model._summary._softmax_sandwich import softmax_middle
 from fastml.linear_model._summary._table import columns_of_text, number, p_text
 
 
@@ -170,9 +171,10 @@ def softmax_information(
 
 
 def softmax_summary(
-    model, X, y, names: list[str], weights, weight_kind: str, reference, confidence: float
-) -> SoftmaxSummary:
-    """Of a model of several classes with ``coef_`` (classes, columns)."""
+    model, X, y, names: list[str], weights, weight_kind: str, reference, confidence: float,
+    kind: str = "classic", groups: NDArray | None = None,
+) -> SoftmaxSummary:  # fmt: skip
+    """Of a model of several classes with ``coef_`` (classes, columns); ``kind`` of errors."""
     labels = list(np.asarray(model.classes_))
     chosen = getattr(model, "reference_class", None) if reference is None else reference
     chosen = labels[0] if chosen is None else chosen
@@ -185,6 +187,8 @@ def softmax_summary(
     if weights is not None and not weights.all():
         kept = np.flatnonzero(weights)
         X, codes, weights = X[kept], codes[kept], weights[kept]
+        if groups is not None:
+            groups = np.unique(groups[kept], return_inverse=True)[1].ravel()
     intercept = bool(getattr(model, "fit_intercept", np.any(model.intercept_)))
     coef = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
     coef = np.asarray(coef, dtype=np.float64)
@@ -202,24 +206,42 @@ def softmax_summary(
     inside = span.T @ matrix @ span
     back = np.kron(np.eye(len(order)), to_columns) @ span
     inverse = np.linalg.pinv(inside, hermitian=True)
-    covariance = back @ inverse @ back.T
+    n_weights = design.rank * len(order)
+    n = float(weights.sum()) if _repeats(weights, weight_kind) else float(X.shape[0])
+    if kind == "classic":
+        covariance = back @ inverse @ back.T
+    else:
+        middle = softmax_middle(
+            X, codes, in_z, design, span @ inverse @ span.T, kind, weights=weights,
+            repeats=_repeats(weights, weight_kind), groups=groups,
+        )  # fmt: skip
+        with np.errstate(divide="ignore"):
+            if kind == "HC1":
+                middle *= n / (n - n_weights) if n > n_weights else np.nan
+            if groups is not None:
+                n_groups = int(groups.max()) + 1
+                if n_groups < 2:
+                    raise ValueError("groups must be at least two")
+                free = n - n_weights if n > n_weights else np.nan
+                middle *= n_groups / (n_groups - 1.0) * (n - 1.0) / free
+        half = back @ inverse @ span.T
+        covariance = half @ middle @ half.T
     pull = span.T @ slope
     away = float(np.sqrt(max(pull @ inverse @ pull, 0.0)))
     if away > NOT_THE_OPTIMUM:
         notes.append(too_far(away))
 
     u = np.ones(X.shape[0]) if weights is None else weights
-    n = float(u.sum()) if weight_kind == "frequency" else float(X.shape[0])
     counts = np.bincount(codes, u, len(labels))
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = counts / counts.sum() if intercept else np.full(len(labels), 1.0 / len(labels))
         null = float(xlogy(counts, shares).sum())
-    n_weights = design.rank * len(order)
     df_model = n_weights - len(order) * int(intercept)
     ratio = 2.0 * (likelihood - null)
     return SoftmaxSummary(
         title=f"{type(model).__name__}: softmax of {len(labels)} classes, {_against(chosen)}, "
-        f"{n:g} rows",
+        + ("" if kind == "classic" else f"{kind} errors, ")
+        + f"{n:g} rows",
         classes=[labels[k] for k in order],
         reference=chosen,
         names=(["intercept"] if intercept else []) + names,
@@ -228,7 +250,7 @@ def softmax_summary(
         confidence=float(confidence),
         n_samples=n,
         df_model=df_model,
-        df_residual=n - n_weights,
+        df_residual=max(n - n_weights, 0.0),
         log_likelihood=likelihood,
         null_log_likelihood=null,
         r2=1.0 - likelihood / null if null < 0.0 else np.nan,
@@ -241,6 +263,10 @@ def softmax_summary(
         undetermined=undetermined,
         **tests_of(estimates, covariance, undetermined, float(confidence)),
     )
+
+
+def _repeats(weights, weight_kind: str) -> bool:
+    return weights is not None and weight_kind == "frequency"
 
 
 def _codes_of(y, classes: NDArray, n: int) -> NDArray:

@@ -84,7 +84,7 @@ default='auto'
         None: those of the model, or of X, or x0, x1, ...
     reference : label, default=None
         The class that several others are compared with; None: the model's ``reference_class``, or
-        the first. Errors are the classic ones then, and there are no offsets.
+        the first. There are no offsets then.
 
     Returns
     -------
@@ -116,13 +116,16 @@ default='auto'
         raise ValueError("groups and covariance='cluster' go together")
 
     if _is_softmax(model):
-        if covariance != "classic" or offset is not None:
-            raise ValueError("the summary of several classes has classic errors and no offset")
+        if offset is not None:
+            raise ValueError("the summary of several classes has no offset")
         n_columns = model.coef_.shape[1]
         names = _names(model, X, feature_names, n_columns)
         X = checked_rows(X, n_columns)
         weights = _weights_of(sample_weight, X.shape[0])
-        found = softmax_summary(model, X, y, names, weights, weight_kind, reference, confidence)
+        found = softmax_summary(
+            model, X, y, names, weights, weight_kind, reference, confidence, covariance,
+            None if groups is None else _codes(groups, X.shape[0]),
+        )  # fmt: skip
         if found.flat_directions:
             warnings.warn(" ".join(found.notes[: len(found.flat_directions)]), stacklevel=2)
         return found
@@ -154,7 +157,7 @@ default='auto'
     rows = _RowTerms(kind, y, mean, residual, precision, repeats)
     design = learn_design(X, rows.gram_weights, intercept)
     n = float(len(y)) if repeats is None else float(repeats.sum())
-    df_residual = n - design.rank
+    df_residual = max(n - design.rank, 0.0)  # small frequency weights leave none, never fewer
     notes, flat, undetermined = flat_directions(design, names)
 
     with np.errstate(divide="ignore", invalid="ignore"):
