@@ -328,6 +328,17 @@ SERIAL_BY_DESIGN: set[str] = {
 """Classes with no parallel kernel; BLAS or Python threads do the work of some linear models."""
 
 
+@pytest.fixture(autouse=True)
+def short_descents(monkeypatch):
+    """t-SNE looks every 10 iterations whether to end, not every 50, and places new rows in 30.
+
+    What these tests compare, bits of one fit and another, differs after the first iteration or not
+    at all.
+    """
+    monkeypatch.setattr("fastml.manifold._tsne.CHECK_EVERY", 10)
+    monkeypatch.setattr("fastml.manifold._tsne.PLACE_ITERATIONS", 30)
+
+
 @pytest.fixture
 def eager_threads(monkeypatch):
     """Let small work use up to four threads; count the parallel launches.

@@ -7,6 +7,7 @@ from numbers import Integral
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import gen_batches, metadata_routing
+from sklearn.utils.validation import check_is_fitted
 
 from fastml._docs import documented
 from fastml._engines.spectral import factors
@@ -29,7 +30,8 @@ class IncrementalPCA(Projection):
     are added: the components are those of `PCA` on all rows, whatever the batches. Beyond, the
     components times their singular values stand for the rows seen, as in scikit-learn: with them
     are stacked the centred rows of the batch and the difference of the means, and the singular
-    vectors of the stack are the new components. Either can be merged with another's.
+    vectors of the stack are the new components. Either can be merged with another's
+    (`merge`).
 
     Parameters
     ----------
@@ -76,6 +78,9 @@ class IncrementalPCA(Projection):
     >>> for first in range(0, 500, 100):
     ...     model = model.partial_fit(X[first : first + 100])
     >>> bool(np.allclose(model.components_, PCA(2).fit(X).components_))
+    True
+    >>> one, two = IncrementalPCA(2).fit(X[:200]), IncrementalPCA(2).fit(X[200:])
+    >>> bool(np.allclose(one.merge(two).components_, model.components_))
     True
     """
 
@@ -170,6 +175,37 @@ class IncrementalPCA(Projection):
         state = self._after(None if first else self._state(), X, k)
         self.n_components_ = k
         self._finish(state, n, X.dtype)
+        return self
+
+    def merge(self, other):
+        """Add the rows that another model has seen: what a cluster does with one per worker.
+
+        Up to 2,000 columns the scatters of both are added, so that the components are those
+        of all rows; beyond, the leading axes of both are.
+
+        Parameters
+        ----------
+        other : IncrementalPCA
+            Fitted to other rows of the same columns; it is not changed.
+
+        Returns
+        -------
+        {self}
+        """
+        check_is_fitted(self)
+        if not isinstance(other, IncrementalPCA):
+            raise TypeError(f"other must be an IncrementalPCA, got {type(other).__name__}")
+        check_is_fitted(other)
+        mine, theirs = self._state(), other._state()
+        if len(mine.mean) != len(theirs.mean):
+            raise ValueError(
+                f"other has seen rows of {len(theirs.mean)} columns, this model of {len(mine.mean)}"
+            )
+        if isinstance(mine, Scatter):
+            state = merge(mine, theirs)
+        else:
+            state = merge_sketches(mine, theirs).cut(self.n_components_)
+        self._finish(state, other.n_samples_seen_, self.components_.dtype)
         return self
 
     def _checked_count(self, n_rows, n_features, before):

@@ -24,6 +24,9 @@ from fastml.decomposition._docs import ENTRIES
 MANY_ROWS = 200
 """Rows from which 'auto' may compute the leading eigenvectors only."""
 
+NOT_OF_COMPONENTS = ("additive_chi2", "chi2", "exponential")
+"""Kernels of which components can be no arguments: they are negative, or very large."""
+
 
 @documented(ENTRIES)
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -51,8 +54,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     alpha : float, default=1.0
         Penalty of the ridge regression that `inverse_transform` is.
     fit_inverse_transform : bool, default=False
-        Whether to learn `inverse_transform`, by kernel ridge regression of rows on components. Not
-        with a precomputed kernel or sparse X.
+        Whether to learn `inverse_transform`, by kernel ridge regression of rows on components, with
+        the kernel of the rows; chi2 kernels, which know no negative values, and the exponential
+        kernel, which overflows, give way to rbf. Not with a precomputed kernel or sparse X.
     eigen_solver : {'auto', 'dense', 'arpack', 'randomized'}, default='auto'
         'dense': LAPACK. 'arpack': block Lanczos, to ``tol``. 'randomized': a block Krylov space of
         random vectors after ``iterated_power`` passes. 'auto': 'arpack' for less than an eighth of
@@ -170,6 +174,14 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         parameters = (self.gamma_, self.degree, self.coef0, self.kernel_params)
         return gram(X, Y, self.kernel, *parameters, self.n_jobs)
 
+    def _gram_of_components(self, Z, fitted=None):
+        """The kernel of `inverse_transform`: that of the rows where components can have it."""
+        if callable(self.kernel) or self.kernel not in NOT_OF_COMPONENTS:
+            return self._gram(Z, fitted)
+        spread = float(np.sum(np.var(self.X_transformed_fit_, axis=0, dtype=np.float64)))
+        gamma = 1.0 / spread if spread > 0.0 else 1.0
+        return gram(Z, fitted, "rbf", gamma, self.degree, self.coef0, None, self.n_jobs)
+
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Find the components.
@@ -200,7 +212,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.eigenvectors_ = vectors.astype(X.dtype)
         if self.fit_inverse_transform:
             self.X_transformed_fit_ = self.eigenvectors_ * np.sqrt(self.eigenvalues_)
-            own = np.array(self._gram(self.X_transformed_fit_), dtype=np.float64)
+            own = np.array(self._gram_of_components(self.X_transformed_fit_), dtype=np.float64)
             own.flat[:: len(own) + 1] += self.alpha
             with calm_blas(len(own)):
                 self.dual_coef_ = _ridge(own, X.astype(np.float64)).astype(X.dtype)
@@ -318,7 +330,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 "hence the inverse transform is not available."
             )
         check_is_fitted(self)
-        return self._gram(X, self.X_transformed_fit_) @ self.dual_coef_
+        return self._gram_of_components(X, self.X_transformed_fit_) @ self.dual_coef_
 
     @property
     def _n_features_out(self):

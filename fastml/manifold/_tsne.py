@@ -66,6 +66,9 @@ class TSNE(
     only). Its sum over q is taken over all pairs, over cells of a tree (Barnes and Hut), or as a
     convolution on a grid by FFT.
 
+    Callbacks (`set_callbacks`) see ``kl_divergence_`` and ``embedding_`` of every iteration, which
+    `fastml.plot.embedding` draws.
+
     Parameters
     ----------
     n_components : int, default=2

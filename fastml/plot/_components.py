@@ -16,13 +16,18 @@ def _variances(model):
     return variances, variances[0] / shares[0]
 
 
+def _whole_numbers(ax):
+    """There is no component 1.5."""
+    ax.xaxis.get_major_locator().set_params(integer=True)
+
+
 def scree(model, *, ax=None):
     """Variance of every component: components before the elbow are worth keeping.
 
     Parameters
     ----------
-    model : PCA, IncrementalPCA or TruncatedSVD
-        Fitted.
+    model : PCA, IncrementalPCA or TruncatedSVD, or KernelPCA or ClassicalMDS
+        Fitted; of the latter two the eigenvalues are drawn.
     ax : matplotlib Axes, default=None
         Where to draw; None makes a new figure.
 
@@ -36,10 +41,15 @@ def scree(model, *, ax=None):
     >>> from fastml.plot import scree
     >>> ax = scree(PCA().fit([[0.0, 1.0], [1.0, 3.0], [2.0, 4.0]]))  # doctest: +SKIP
     """
-    variances, _ = _variances(model)
+    name = "variance"
+    if not hasattr(model, "explained_variance_") and hasattr(model, "eigenvalues_"):
+        name, variances = "eigenvalue", np.asarray(model.eigenvalues_, dtype=np.float64)
+    else:
+        variances, _ = _variances(model)
     ax = axes_or_new(ax)
     ax.plot(np.arange(1, len(variances) + 1), variances, marker="o")
-    ax.set(xlabel="component", ylabel="variance")
+    ax.set(xlabel="component", ylabel=name)
+    _whole_numbers(ax)
     return ax
 
 
@@ -77,6 +87,7 @@ def explained_variance(model, *, share=0.9, ax=None):
             k = int(np.argmax(sums >= share)) + 1
             ax.axvline(k, linestyle=":", color="k", label=f"{share:.0%} with {k}")
     ax.set(xlabel="components", ylabel="share of the variance", ylim=(0.0, 1.05))
+    _whole_numbers(ax)
     ax.legend()
     return ax
 
@@ -119,6 +130,7 @@ def reconstruction_error(model, X=None, *, ax=None):
         errors = np.maximum(whole - np.concatenate([[0.0], np.cumsum(squares)]), 0.0)
         ax.plot(numbers, errors, marker=".", label="error on X")
     ax.set(xlabel="components", ylabel="mean squared error")
+    _whole_numbers(ax)
     ax.legend()
     return ax
 
@@ -174,7 +186,7 @@ def biplot(model, X, y=None, *, feature_names=None, ax=None):
     return ax
 
 
-def components_removed(model, X, *, steps=4, axes=None):
+def components_removed(model, X, *, steps=None, axes=None):
     """Rows in two dimensions after the first 0, 1, 2, … components were taken out of them.
 
     Every panel shows the two components that have most variance among those left: structure that
@@ -183,11 +195,11 @@ def components_removed(model, X, *, steps=4, axes=None):
     Parameters
     ----------
     model : PCA or IncrementalPCA
-        Fitted, with at least ``steps`` + 1 components.
+        Fitted, with at least two components, and more than ``steps``.
     X : array-like of shape (n_samples, n_features)
         Rows.
-    steps : int, default=4
-        Number of panels.
+    steps : int, default=None
+        Number of panels; None: four, or as many as there are components less one.
     axes : list of matplotlib Axes, default=None
         Where to draw, one for each panel; None makes a new figure.
 
@@ -202,6 +214,8 @@ def components_removed(model, X, *, steps=4, axes=None):
     >>> X = [[0.0, 1.0, 0.5], [1.0, 3.0, 0.1], [2.0, 4.0, 0.3]]
     >>> axes = components_removed(PCA(3).fit(X), X, steps=2)  # doctest: +SKIP
     """
+    if steps is None:
+        steps = max(1, min(4, len(model.components_) - 1))
     if not 1 <= steps < len(model.components_):
         raise ValueError(
             f"steps must be from 1 to the number of components - 1 = {len(model.components_) - 1}, "

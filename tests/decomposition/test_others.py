@@ -5,10 +5,11 @@ import pytest
 import scipy.sparse as sp
 import sklearn.decomposition as theirs
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import NotFittedError
 
 import fastml.decomposition._incremental_pca as incremental
 from fastml.decomposition import PCA, FactorAnalysis, IncrementalPCA, KernelPCA, TruncatedSVD
-from fastml.metrics.pairwise import make_kernel
+from fastml.metrics.pairwise import kernel_metrics, make_kernel
 
 
 def rows(n=200, d=8, seed=0):
@@ -52,6 +53,46 @@ def test_many_columns_are_kept_as_a_few_rows(monkeypatch):
     ours.partial_fit(X[:5])
     other.partial_fit(X[:5])
     assert_allclose(ours.components_, other.components_, rtol=1e-7)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_models_of_parts_merge_to_that_of_all_rows(dtype):
+    X = rows(210).astype(dtype)
+    whole = IncrementalPCA(3).fit(X)
+    parts = [IncrementalPCA(3).fit(X[cut]) for cut in (slice(0, 50), slice(50, 51), slice(51, 210))]
+    kept = parts[1].mean_.copy()
+    merged = parts[0].merge(parts[1]).merge(parts[2])
+    assert merged is parts[0]
+    assert_array_equal(parts[1].mean_, kept)
+    assert merged.n_samples_seen_ == 210
+    assert merged.components_.dtype == dtype
+    for name in ("mean_", "var_", "explained_variance_", "noise_variance_", "components_"):
+        close = {"rtol": 1e-4 if dtype == np.float32 else 1e-9, "atol": 1e-5}
+        assert_allclose(getattr(merged, name), getattr(whole, name), err_msg=name, **close)
+    merged.partial_fit(X[:4])  # goes on
+    assert merged.n_samples_seen_ == 214
+
+
+def test_few_rows_of_many_columns_merge(monkeypatch):
+    """Rank 3: the leading axes of the parts are all there is."""
+    monkeypatch.setattr(incremental, "SCATTER_COLUMNS", 4)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 3)) @ rng.normal(size=(3, 8)) + 5.0
+    merged = IncrementalPCA(4).fit(X[:40]).merge(IncrementalPCA(4).fit(X[40:]))
+    whole = PCA(4).fit(X)
+    assert_allclose(merged.explained_variance_[:3], whole.explained_variance_[:3])
+    assert_allclose(merged.components_[:3], whole.components_[:3], atol=1e-9)
+    assert_allclose(merged.mean_, whole.mean_)
+
+
+def test_merging_what_does_not_fit():
+    model = IncrementalPCA(2).fit(rows(20, 4))
+    with pytest.raises(TypeError, match="IncrementalPCA, got PCA"):
+        model.merge(PCA(2).fit(rows(20, 4)))
+    with pytest.raises(ValueError, match="5 columns, this model of 4"):
+        model.merge(IncrementalPCA(2).fit(rows(20, 5)))
+    with pytest.raises(NotFittedError):
+        model.merge(IncrementalPCA(2))
 
 
 def test_a_small_last_batch():
@@ -148,6 +189,17 @@ def test_kernels_of_the_library():
         assert_allclose(model.fit_transform(X), model.transform(X), atol=1e-8)
 
 
+@pytest.mark.parametrize("kernel", sorted(kernel_metrics()))
+def test_rows_come_back_from_components_of_every_kernel(kernel):
+    """Components are negative, or e^60 for the exponential kernel: neither may stop the inverse."""
+    X = np.abs(rows(80, 4))
+    model = KernelPCA(4, kernel=kernel, gamma=0.3, alpha=1e-3, fit_inverse_transform=True)
+    back = model.inverse_transform(model.fit_transform(X))
+    assert np.isfinite(back).all()
+    if kernel not in ("cosine", "linear", "sigmoid"):  # which lose lengths, the mean, large values
+        assert np.sum((X - back) ** 2) < 0.5 * np.sum((X - X.mean(axis=0)) ** 2)
+
+
 def test_zero_eigenvalues():
     """sk#12141: a kernel of rank 1 divided by eigenvalues that are 0 or slightly negative."""
     X = np.ones((40, 1)) * np.arange(40)[:, None]
@@ -206,3 +258,27 @@ def test_factor_analysis_of_constant_rows_ends():
     model = FactorAnalysis(2).fit(np.ones((30, 4)))  # a warning would fail the test
     assert model.n_iter_ < 10
     assert_allclose(model.transform(np.ones((3, 4))), 0.0, atol=1e-12)
+
+
+# ---------------------------------------------------------------------------- all of them
+
+EACH = [
+    PCA(3), PCA(3, whiten=True), IncrementalPCA(3), TruncatedSVD(3, random_state=0),
+    FactorAnalysis(3), KernelPCA(3, kernel="rbf", gamma=0.1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("model", EACH, ids=str)
+def test_fit_then_transform_is_fit_transform(model):
+    """sk#20253, cuml#2368."""
+    X = rows(60)
+    assert_allclose(model.fit_transform(X), model.fit(X).transform(X), rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("model", EACH, ids=str)
+def test_a_batch_is_its_rows_one_by_one(model):
+    """umap#1224: what a new row becomes must not depend on the others."""
+    new = rows(7, seed=1)
+    model.fit(rows(60))
+    single = np.vstack([model.transform(row[None]) for row in new])
+    assert_allclose(model.transform(new), single, rtol=1e-10, atol=1e-12)

@@ -11,7 +11,16 @@ from sklearn import config_context
 from sklearn.datasets import make_swiss_roll
 
 from fastml import manifold
-from fastml.manifold import MDS, ClassicalMDS, Isomap, _isomap, _leading, procrustes, smacof
+from fastml.manifold import (
+    MDS,
+    ClassicalMDS,
+    Isomap,
+    LocallyLinearEmbedding,
+    _isomap,
+    _leading,
+    procrustes,
+    smacof,
+)
 
 
 def rows(n=40, d=4, seed=0):
@@ -158,6 +167,18 @@ def test_landmarks():
     assert_allclose(few.transform(X[:5]), few.embedding_[:5], atol=0.5)
     every = Isomap(n_neighbors=8, n_landmarks=300).fit(X)
     assert_allclose(every.embedding_, full.embedding_, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "model", [Isomap(), Isomap(n_landmarks=20), LocallyLinearEmbedding(random_state=0)], ids=str
+)
+def test_a_batch_is_its_rows_one_by_one(model):  # umap#1224
+    model.fit(rows(60))
+    new = rows(6, seed=1)
+    kept = model.embedding_.copy()
+    single = np.vstack([model.transform(row[None]) for row in new])
+    assert_allclose(model.transform(new), single, rtol=1e-9, atol=1e-12)
+    assert_array_equal(model.embedding_, kept)
 
 
 @pytest.mark.filterwarnings("ignore:Changing the sparsity structure")  # scikit-learn's

@@ -1,5 +1,6 @@
 """t-SNE: its gradient, its three ways of repulsion, new rows, and what peers got wrong."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from assertions import assert_bit_equal
@@ -9,6 +10,7 @@ from scipy.sparse import csr_array
 from sklearn.datasets import load_digits
 from sklearn.manifold import trustworthiness as their_trust
 
+from fastml import plot
 from fastml._engines.rows import csr_rows
 from fastml.manifold import TSNE, perplexity
 from fastml.manifold._affinities import conditional, single_squares
@@ -125,7 +127,7 @@ def test_uniform_affinities():
     assert_allclose(perplexity(np.full(7, 1 / 7)), 7.0)
 
 
-def test_callbacks_see_the_divergence():
+def test_callbacks_see_the_divergence_and_draw_it():
     seen = []
 
     class Watch:
@@ -137,10 +139,18 @@ def test_callbacks_see_the_divergence():
         def on_fit_task_end(self, estimator, context, *, fitted_estimator):
             if context.max_subtasks == 0:
                 seen.append(fitted_estimator.kl_divergence_)
+                if len(seen) % 20 == 0:
+                    _, axes = plt.subplots()
+                    pictures.append(plot.embedding(fitted_estimator.embedding_, ax=axes))
             return len(seen) >= 40
 
+    pictures = []
     model = TSNE(perplexity=5, random_state=0).set_callbacks(Watch()).fit(blobs(40))
     assert len(seen) == 40
+    first, last = (np.asarray(axes.collections[0].get_offsets()) for axes in pictures)
+    assert_allclose(last, model.embedding_)
+    assert np.abs(last - first).max() > 0.0
+    plt.close("all")
     assert model.n_iter_ == 39
     assert np.isfinite(model.kl_divergence_)
 
@@ -190,6 +200,12 @@ def test_small_inputs_end(n):  # sk#5903, tsne-cuda#34
     X = np.random.default_rng(0).random((n, 10))
     model = TSNE(perplexity=5, max_iter=300, random_state=0, repulsion="grid").fit(X)
     assert np.isfinite(model.embedding_).all()
+
+
+def test_the_step_grows_with_the_number_of_rows():  # FIt-SNE#88, sk#18018: 200 was too small
+    model = TSNE(init="pca", max_iter=250, min_grad_norm=1e9, perplexity=5)
+    assert model.fit(blobs(40)).learning_rate_ == 50
+    assert model.set_params(early_exaggeration=1.0).fit(blobs(240)).learning_rate_ == 240 / 4
 
 
 def test_the_last_of_250_iterations_is_judged():

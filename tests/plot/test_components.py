@@ -3,7 +3,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from fastml.decomposition import PCA
+from fastml.decomposition import PCA, KernelPCA
+from fastml.manifold import ClassicalMDS
 from fastml.plot import (
     biplot,
     components_removed,
@@ -24,6 +25,20 @@ def closed_figures():
 def test_scree_shows_the_variances():
     model = PCA(3).fit(X)
     assert_allclose(scree(model).lines[0].get_ydata(), model.explained_variance_)
+
+
+def test_scree_of_a_kernel_and_of_distances_shows_eigenvalues():
+    for model in (KernelPCA(4, kernel="rbf").fit(X), ClassicalMDS(3).fit(X)):
+        ax = scree(model)
+        assert_allclose(ax.lines[0].get_ydata(), model.eigenvalues_)
+        assert ax.get_ylabel() == "eigenvalue"
+
+
+def test_components_are_counted_by_whole_numbers():
+    model = PCA(3).fit(X)
+    for draw in (scree, explained_variance, reconstruction_error):
+        ticks = draw(model).get_xticks()
+        assert_allclose(ticks, np.round(ticks))
 
 
 def test_explained_variance_counts_components():
@@ -57,6 +72,8 @@ def test_components_removed_one_after_the_other():
     assert len(axes) == 3
     for j, ax in enumerate(axes):
         assert_allclose(ax.collections[0].get_offsets(), model.transform(X)[:, j : j + 2])
+    assert len(components_removed(model, X)) == 3  # all there are
+    assert len(components_removed(PCA().fit(X), X)) == 4
     with pytest.raises(ValueError, match="steps"):
         components_removed(model, X, steps=4)
     with pytest.raises(ValueError, match="no component"):
