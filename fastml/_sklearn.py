@@ -73,6 +73,7 @@ HOMES = {
     "safe_indexing": "sklearn.utils._safe_indexing",
     "safe_split": "sklearn.utils.metaestimators._safe_split",
     "set_random_states": "sklearn.ensemble._base._set_random_states",
+    "VisualBlock": "sklearn.utils._repr_html.estimator._VisualBlock",
     "validate_parameter_constraints": (
         "sklearn.utils._param_validation.validate_parameter_constraints"
     ),

@@ -61,21 +61,28 @@ def public_objects_once() -> dict[str, object]:
 
 
 def estimators() -> dict[str, type]:
-    """Those that learn from rows; see `label_transformers` for the others."""
-    return _once(lambda value: _is_estimator(value) and _takes_rows(value))
+    """Those that learn from rows; see `label_transformers` and `kernel_transformers` for others."""
+    return _once(lambda value: _is_estimator(value) and _learns_from(value) not in ("y", "K"))
 
 
 def label_transformers() -> dict[str, type]:
     """Estimators that learn from labels alone."""
-    return _once(lambda value: _is_estimator(value) and not _takes_rows(value))
+    return _once(lambda value: _is_estimator(value) and _learns_from(value) == "y")
+
+
+def kernel_transformers() -> dict[str, type]:
+    """Estimators that learn from a square matrix."""
+    return _once(lambda value: _is_estimator(value) and _learns_from(value) == "K")
 
 
 def _is_estimator(value) -> bool:
     return inspect.isclass(value) and issubclass(value, BaseEstimator)
 
 
-def _takes_rows(cls) -> bool:
-    return not hasattr(cls, "fit") or list(inspect.signature(cls.fit).parameters)[1:2] != ["y"]
+def _learns_from(cls) -> str | None:
+    """Name of the first argument of its ``fit``."""
+    names = list(inspect.signature(cls.fit).parameters) if hasattr(cls, "fit") else []
+    return names[1] if len(names) > 1 else None
 
 
 def is_record(value) -> bool:

@@ -270,6 +270,7 @@ SERIAL_BY_DESIGN: set[str] = {
     "ComplementNB",
     "ElasticNet",
     "ElasticNetCV",
+    "FunctionTransformer",  # the user's function
     "KNNImputer",  # nothing is missing in these rows: tests/impute has others
     "KernelRidge",
     "L0Regressor",
@@ -454,6 +455,7 @@ def test_containers_give_the_same_and_compile_nothing(cls, parameters, dtype, tm
 
 
 KEEP_THE_TYPE = {
+    "FunctionTransformer",
     "Binarizer",
     "OneHotEncoder",
     "OrdinalEncoder",

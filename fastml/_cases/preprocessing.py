@@ -29,6 +29,11 @@ def rows_and_functions(n, d):
     return SimpleNamespace(**vars(rows(n, d)), functions=[sample_function])
 
 
+def kernel_of_rows(n, d):
+    X = rows(n, d).X
+    return SimpleNamespace(X=X @ X.T)
+
+
 def words(n, d, k):
     """Text of k values in every column, and a target that depends on the first."""
     rng = np.random.default_rng(0)
@@ -182,6 +187,10 @@ CASES = (
           settings={"handle_unknown": "ignore"}, peers={"numpy": _cumulative}),
     _case("edge-discretizer", "EdgeDiscretizer", WORK, rows, TABLE, dtypes=BOTH,
           params={"edges": EDGES}, peers={"numpy": _digitised}),
+    _case("function-transformer", "FunctionTransformer", WORK, rows, TABLE,
+          params={"func": np.sin}, settings={"validate": True}),
+    _case("kernel-centerer", "KernelCenterer", "{n:,} rows", kernel_of_rows,
+          {"n": (60, 1000, 4000), "d": 10}),
     _case("label-encoder", "LabelEncoder", "{n:,} of {k}", labels, LABELS),
     _case("label-binarizer", "LabelBinarizer", "{n:,} of {k}", labels,
           {"n": (300, 20_000, 100_000), "k": (5, 100, 100)}),

@@ -221,11 +221,33 @@ def quantiles_of(values: NDArray, shares: NDArray) -> NDArray:
     if len(shares) > MOST_SELECTED:
         values.sort()
     else:
-        values.partition(np.unique(np.concatenate([below, above])))
+        put_in_place(values, np.unique(np.concatenate([below, above])))
     low, high = values[below].astype(np.float64), values[above].astype(np.float64)
     with np.errstate(invalid="ignore"):
         gap, weight = high - low, place - below
         return np.where(weight >= 0.5, high - gap * (1.0 - weight), low + gap * weight)
+
+
+def put_in_place(values: NDArray, ranks: NDArray) -> None:
+    """Put the values of these ranks, ascending, where sorting would.
+
+    One rank at a time: NumPy then has vector instructions, and is several times faster than with
+    all ranks at once.
+    """
+    if not len(ranks):
+        return
+    middle = len(ranks) // 2
+    if middle and ranks[middle - 1] == ranks[middle] - 1:
+        middle -= 1  # so that the next one is the least of what is left
+    rank = ranks[middle]
+    values.partition(rank)
+    put_in_place(values[:rank], ranks[:middle])
+    rest, others = values[rank + 1 :], ranks[middle + 1 :] - (rank + 1)
+    if len(others) and others[0] == 0:
+        least = rest.argmin()
+        rest[0], rest[least] = rest[least], rest[0]
+        rest, others = rest[1:], others[1:] - 1
+    put_in_place(rest, others)
 
 
 def quantiles(X: NDArray, shares, n_jobs=None) -> tuple[NDArray, bool]:

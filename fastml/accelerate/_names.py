@@ -60,10 +60,10 @@ _CLASSES = {
         RadiusNeighborsClassifier RadiusNeighborsRegressor RadiusNeighborsTransformer
     """,
     "preprocessing": """
-        Binarizer KBinsDiscretizer LabelBinarizer LabelEncoder MaxAbsScaler MinMaxScaler
-        MultiLabelBinarizer Normalizer OneHotEncoder OrdinalEncoder PolynomialFeatures
-        PowerTransformer QuantileTransformer RobustScaler SplineTransformer StandardScaler
-        TargetEncoder
+        Binarizer FunctionTransformer KBinsDiscretizer KernelCenterer LabelBinarizer
+        LabelEncoder MaxAbsScaler MinMaxScaler MultiLabelBinarizer Normalizer OneHotEncoder
+        OrdinalEncoder PolynomialFeatures PowerTransformer QuantileTransformer RobustScaler
+        SplineTransformer StandardScaler TargetEncoder
     """,
     "svm": """
         LinearSVC LinearSVR NuSVC NuSVR OneClassSVM SVC SVR
@@ -160,6 +160,8 @@ NOT_SERVED = {
     "feature_selection.f_oneway": _NOT_PYTHON,
     "metrics.cluster.expected_mutual_information": _NOT_PYTHON,
     "inspection.partial_dependence": "how it works depends on the class of the model",
+    "preprocessing.FunctionTransformer": "the work is the user's function",
+    "preprocessing.KernelCenterer": "it takes array-API arrays, and is three sums",
     "tree.export_text": "it reads the tree of scikit-learn's model",
     "metrics.check_scoring": _NO_WORK,
     "metrics.get_scorer": _NO_WORK,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -12,6 +13,7 @@ from fastml._sklearn import (
     Hidden,
     Interval,
     StrOptions,
+    check_categorical_features,
     check_feature_names_in,
     fit_context,
     get_mask,
@@ -19,18 +21,34 @@ from fastml._sklearn import (
 from fastml._threads import chunk_rows, effective_n_threads
 from fastml._validation import kernel_view, validate_data
 from fastml.impute._indicator import ENTRIES, Imputer
+from fastml.impute._simple import most_frequent
 from fastml.kernels.preprocessing.donors import nearest_donors
 
 FLOATS_AND_HALF = (np.float64, np.float32, np.float16)
+VOTES_AT_ONCE = 1 << 20
+
+
+def _voted(values, weights, usual):
+    """The value of most weight in every row, the least of several; ``usual`` where none has any."""
+    found = np.empty(len(values))
+    step = max(1, VOTES_AT_ONCE // values.shape[1] ** 2)
+    for first in range(0, len(values), step):
+        value, weight = values[first : first + step], weights[first : first + step]
+        votes = ((value[:, :, None] == value[:, None, :]) * weight[:, None, :]).sum(axis=2)
+        most = votes.max(axis=1)
+        winners = np.where((votes >= most[:, None]) & (weight > 0.0), value, np.inf).min(axis=1)
+        found[first : first + step] = np.where(most > 0.0, winners, usual)
+    return found
 
 
 @documented(ENTRIES)
 class KNNImputer(Imputer):
     """Fill in the mean of the nearest rows that have the value.
 
-    The distance of two rows is √(d / shared · Σ_shared (x − y)²), over the columns that both have.
-    Distances are computed in tiles and the nearest kept: there is no matrix of them. Of rows that
-    are equally near the first counts.
+    The distance of two rows is √(d / shared · Σ_shared (x − y)²), over the columns that both have;
+    of categories (x − y)² is 0 or 1, and the nearest rows vote instead of their mean. Distances are
+    computed in tiles and the nearest kept: there is no matrix of them. Of rows that are equally
+    near the first counts.
 
     Parameters
     ----------
@@ -45,6 +63,11 @@ class KNNImputer(Imputer):
         False: fill in X itself where it is a writeable array of floats.
     {add_indicator}
     {keep_empty_features}
+    categorical_features : array-like, default=None
+        Columns of categories, numbered in any way (`OrdinalEncoder` numbers text and leaves NaN,
+        and brings the text back): places, names or a mask. Of categories with as many votes the
+        least is filled in. Columns of numbers should be scaled: a difference of 1 is that of two
+        categories.
 
     Attributes
     ----------
@@ -67,7 +90,10 @@ class KNNImputer(Imputer):
         "weights": [StrOptions({"uniform", "distance"}), callable, Hidden(None)],
         "metric": [StrOptions({"nan_euclidean"}), callable],
         "copy": ["boolean"],
+        "categorical_features": ["array-like", None],
     }
+
+    _levels: ClassVar[dict] = {}  # column of categories → those that `fit` met
 
     def __init__(
         self,
@@ -79,6 +105,7 @@ class KNNImputer(Imputer):
         copy=True,
         add_indicator=False,
         keep_empty_features=False,
+        categorical_features=None,
     ):
         super().__init__(
             missing_values=missing_values,
@@ -89,6 +116,7 @@ class KNNImputer(Imputer):
         self.weights = weights
         self.metric = metric
         self.copy = copy
+        self.categorical_features = categorical_features
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
@@ -103,11 +131,17 @@ class KNNImputer(Imputer):
         -------
         {self}
         """
+        given = X
         X = validate_data(
             self, X, dtype=FLOATS_AND_HALF, ensure_all_finite=self._finite, copy=self.copy
         )
+        chosen = check_categorical_features(given, self.categorical_features)
         self._fit_X = X
         self._mask_fit_X = get_mask(X, self.missing_values)
+        self._levels = {
+            j: np.unique(X[~self._mask_fit_X[:, j], j])
+            for j in ([] if chosen is None else np.flatnonzero(chosen).tolist())
+        }
         self._valid_mask = ~self._mask_fit_X.all(axis=0)
         self._fit_indicator(self._mask_fit_X)
         return self
@@ -148,18 +182,45 @@ class KNNImputer(Imputer):
             return self._by_metric(X, entries, distances, donors)
         rows, starts = np.unique(entries[:, 0], return_index=True)
         starts = np.append(starts, len(entries)).astype(np.int64)
-        values = np.where(mask[rows], 0.0, X[rows]).astype(np.float64)
-        absent = self._mask_fit_X.T
-        columns = np.where(absent, 0.0, self._fit_X.T).astype(np.float64)
+        values, there, firsts = self._spread(X[rows], mask[rows])
+        columns, present, _ = self._spread(self._fit_X, self._mask_fit_X)
         n, d = self._fit_X.shape
-        work = 4.0 * n * d
+        work = 4.0 * n * values.shape[1]
         nearest_donors(
-            kernel_view(values), kernel_view(~mask[rows]), kernel_view(columns),
-            kernel_view(~absent, dtype=np.float64), kernel_view(starts),
-            kernel_view(entries[:, 1], dtype=np.int64), chunk_rows(len(rows), work, at_least=8),
-            distances, donors, n_threads=effective_n_threads(None, work=work * len(rows)),
+            kernel_view(values), kernel_view(there > 0.0), kernel_view(columns.T),
+            kernel_view(present.T), kernel_view(starts),
+            kernel_view(firsts[entries[:, 1]], dtype=np.int64),
+            chunk_rows(len(rows), work, at_least=8), distances, donors,
+            n_threads=effective_n_threads(None, work=work * len(rows)),
         )  # fmt: skip
         return np.sqrt(distances * d), donors
+
+    def _spread(self, X, mask):
+        """(Values, weights of squares, where each column begins.)
+
+        A column of L − 1 known categories becomes L columns, the last for all others, that weigh
+        1 / L each: two categories are 1 apart, and the column counts once.
+        """
+        d = X.shape[1]
+        widths = np.ones(d, dtype=np.intp)
+        for j, levels in self._levels.items():
+            widths[j] = len(levels) + 1
+        firsts = np.cumsum(widths) - widths
+        if not self._levels:
+            return np.where(mask, 0.0, X).astype(np.float64), (~mask).astype(np.float64), firsts
+        values, weights = np.zeros((2, len(X), int(widths.sum())))
+        numbers = np.setdiff1d(np.arange(d), list(self._levels))
+        values[:, firsts[numbers]] = np.where(mask, 0.0, X)[:, numbers]
+        weights[:, firsts[numbers]] = ~mask[:, numbers]
+        for j, levels in self._levels.items():
+            size = widths[j]
+            rows = np.flatnonzero(~mask[:, j])
+            places = np.searchsorted(levels, X[rows, j])
+            known = places < len(levels)
+            known[known] = levels[places[known]] == X[rows[known], j]
+            values[rows, firsts[j] + np.where(known, places, size - 1)] = np.sqrt(size / 2.0)
+            weights[rows, firsts[j] : firsts[j] + size] = 1.0 / size
+        return values, weights, firsts
 
     def _by_metric(self, X, entries, distances, donors):
         """The same with a user's metric, one pair of rows after the other."""
@@ -186,6 +247,10 @@ class KNNImputer(Imputer):
             weights = self._weights_of(distances[here])
             weights = np.where(there & ~np.isnan(weights), weights, 0.0)
             values = np.where(there, column[donors[here]], 0.0)
+            if j in self._levels:
+                usual = most_frequent(column[~self._mask_fit_X[:, j]])
+                X[entries[here, 0], j] = _voted(values, weights, usual)
+                continue
             total = weights.sum(axis=1)
             with np.errstate(invalid="ignore", divide="ignore"):
                 means = (weights * values).sum(axis=1) / total

@@ -7,6 +7,8 @@ from fastml.preprocessing._encoders._one_hot import OneHotEncoder
 from fastml.preprocessing._encoders._ordinal import OrdinalEncoder
 from fastml.preprocessing._encoders._target import TargetEncoder
 from fastml.preprocessing._encoders._thermometer import ThermometerEncoder
+from fastml.preprocessing._function import FunctionTransformer
+from fastml.preprocessing._kernel_centerer import KernelCenterer
 from fastml.preprocessing._labels import (
     LabelBinarizer,
     LabelEncoder,
@@ -39,7 +41,9 @@ __all__ = [
     "Binarizer",
     "CombinationFeatures",
     "EdgeDiscretizer",
+    "FunctionTransformer",
     "KBinsDiscretizer",
+    "KernelCenterer",
     "LabelBinarizer",
     "LabelEncoder",
     "MaxAbsScaler",

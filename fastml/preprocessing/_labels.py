@@ -113,7 +113,9 @@ class LabelEncoder(LabelTransformer):
         y : ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        y = column_or_1d(y, dtype=self.classes_.dtype, warn=True)
+        dtype = self.classes_.dtype
+        # Text as long as it is: 'aa' is not the class 'a'.
+        y = column_or_1d(y, dtype=dtype.type if dtype.kind in "US" else dtype, warn=True)
         if num_samples(y) == 0:
             return np.asarray([])
         values, codes = factorise(y)

@@ -1,15 +1,18 @@
 """Imputers beside scikit-learn's."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn.experimental.enable_iterative_imputer  # noqa: F401
 import sklearn.impute as peer
 from assertions import assert_bit_equal
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.pipeline import make_pipeline
 
 import fastml
 import fastml.impute as ours
 from fastml import _threads
+from fastml.preprocessing import OrdinalEncoder
 
 
 def with_holes(n=120, d=5, missing=np.nan):
@@ -48,6 +51,71 @@ def test_nearest(weights, missing):
     more = {"weights": weights, "missing_values": missing, "n_neighbors": 4}
     found, expected = (m.KNNImputer(**more).fit_transform(X) for m in (ours, peer))
     assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_nearest_of_categories():
+    """By hand: categories are 0 or 1 apart, and donors vote."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=80), rng.integers(0, 3, 80) * 7.0, rng.integers(0, 2, 80)])
+    X[rng.random(X.shape) < 0.2] = np.nan
+    new = X[:30].copy()
+    new[:5, 1] = 99.0  # never seen: as far from each as they are from each other
+    for weights in ("uniform", "distance"):
+        model = ours.KNNImputer(n_neighbors=4, weights=weights, categorical_features=[1, 2]).fit(X)
+        found = model.transform(new)
+        for i, j in np.argwhere(np.isnan(new)):
+            both = ~np.isnan(new[i]) & ~np.isnan(X)
+            off = np.where(both, new[i] - X, 0.0)
+            off[:, 1:] = off[:, 1:] != 0
+            with np.errstate(invalid="ignore"):
+                distances = np.sqrt((off**2).sum(axis=1) * 3 / both.sum(axis=1))
+            usable = np.flatnonzero(~np.isnan(X[:, j]) & ~np.isnan(distances))
+            near = usable[np.argsort(distances[usable], kind="stable")[:4]]
+            if not len(near):
+                continue
+            w = np.ones(len(near))
+            if weights == "distance":
+                zero = distances[near] == 0
+                w = zero.astype(float) if zero.any() else 1.0 / distances[near]
+            if j == 0:
+                assert_allclose(found[i, j], np.average(X[near, 0], weights=w))
+            else:
+                kinds = np.unique(X[near, j])
+                votes = np.array([w[X[near, j] == kind].sum() for kind in kinds])
+                assert found[i, j] in kinds[votes >= votes.max() - 1e-12]
+    plain = ours.KNNImputer(n_neighbors=4).fit_transform(X)
+    none = ours.KNNImputer(n_neighbors=4, categorical_features=[])
+    assert_array_equal(none.fit_transform(X), plain)
+
+
+def test_text_of_tables_by_their_neighbours():
+    table = pd.DataFrame(
+        {"size": [1.0, 1.1, 5.0, 5.1, 1.05], "kind": ["pea", "pea", "melon", "melon", np.nan]}
+    )
+    pipe = make_pipeline(OrdinalEncoder(), ours.KNNImputer(n_neighbors=2, categorical_features=[1]))
+    codes = pipe.fit_transform(table)
+    assert pipe[0].inverse_transform(codes)[4, 1] == "pea"
+    named = ours.KNNImputer(n_neighbors=2, categorical_features=["kind"])
+    codes = pd.DataFrame(OrdinalEncoder().fit_transform(table), columns=table.columns)
+    assert named.fit_transform(codes)[4, 1] == 1.0
+    with pytest.raises(ValueError, match="categorical_features"):
+        ours.KNNImputer(categorical_features=[7]).fit(codes.to_numpy())
+
+
+@pytest.mark.parametrize("strategy", ["most_frequent", "constant"])
+@pytest.mark.parametrize("missing", [None, np.nan, "?"])
+def test_text(strategy, missing):
+    rng = np.random.default_rng(0)
+    X = np.array(["pear", "fig", "apple"], dtype=object)[rng.integers(0, 3, size=(50, 2))]
+    X[rng.random(X.shape) < 0.3] = missing
+    X[:4, 0] = "apple", "fig", "pear", missing
+    for more in ({}, {"fill_value": "kiwi"}) if strategy == "constant" else ({},):
+        more = {"strategy": strategy, "missing_values": missing, "add_indicator": True, **more}
+        mine, theirs = ours.SimpleImputer(**more), peer.SimpleImputer(**more)
+        assert_array_equal(mine.fit_transform(X), theirs.fit_transform(X))
+        assert mine.statistics_.tolist() == theirs.statistics_.tolist()
+        table = pd.DataFrame(X, dtype=object)
+        assert_array_equal(mine.fit_transform(table), theirs.fit_transform(table))
 
 
 def test_nearest_by_a_users_metric():

@@ -56,6 +56,7 @@ RULES: dict[str, Rule] = {
     **_of(HIST, "ensemble", "HistGradientBoostingClassifier HistGradientBoostingRegressor"),
     **_of(Rule(learning=("min_score",)), "feature_selection", "SequentialFeatureSelector"),
     **_of(IMPUTER, "impute", "IterativeImputer"),
+    **_of(Rule(ours=("_levels",)), "impute", "KNNImputer"),
     **_of(Rule(learning=("alphas", "select_by")), "kernel_ridge", "KernelRidge"),
     **_of(Rule(learning=("scaling",)), "linear_model", "Ridge"),
     **_of(PENALTY, "linear_model", "ElasticNet Lasso MultiTaskElasticNet MultiTaskLasso"),

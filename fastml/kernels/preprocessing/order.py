@@ -9,6 +9,8 @@ import numpy as np
 from fastml._jit import kernel, parallel_kernel, prange
 
 BLOCK_ROWS = 256
+FEW_EDGES = 64
+"""So many are counted faster than searched."""
 
 
 @kernel
@@ -135,6 +137,27 @@ def quantile_ranks(X, points, ranks, guide, scales, inverse, margin, rows, out, 
 
 
 @kernel
+def _chunk_few_bins(c, X, edges, n_edges, rows_per_chunk, out):
+    """`bins_of` for chunk c: every edge beside a whole row, many columns to an instruction."""
+    d = X.shape[1]
+    by_place = np.full((edges.shape[1], d), np.nan)  # above nothing
+    for j in range(d):
+        for k in range(n_edges[j]):
+            by_place[k, j] = edges[j, k]
+    for i in range(c * rows_per_chunk, min((c + 1) * rows_per_chunk, X.shape[0])):
+        row, found = X[i], out[i]
+        for j in range(d):
+            found[j] = 0
+        for k in range(by_place.shape[0]):
+            own = by_place[k]
+            for j in range(d):
+                found[j] += own[j] <= row[j]
+        for j in range(d):
+            if row[j] != row[j]:
+                found[j] = n_edges[j]
+
+
+@kernel
 def _chunk_bins(c, X, edges, n_edges, rows_per_chunk, out):
     """`bins_of` for chunk c."""
     stop = min((c + 1) * rows_per_chunk, X.shape[0])
@@ -156,4 +179,7 @@ def _chunk_bins(c, X, edges, n_edges, rows_per_chunk, out):
 def bins_of(X, edges, n_edges, rows_per_chunk, out):
     """Write how many of column j's ``n_edges``[j] edges are ≤ X[i, j] to ``out``; NaN: all."""
     for c in prange((X.shape[0] + rows_per_chunk - 1) // rows_per_chunk):
-        _chunk_bins(c, X, edges, n_edges, rows_per_chunk, out)
+        if edges.shape[1] <= FEW_EDGES:
+            _chunk_few_bins(c, X, edges, n_edges, rows_per_chunk, out)
+        else:
+            _chunk_bins(c, X, edges, n_edges, rows_per_chunk, out)

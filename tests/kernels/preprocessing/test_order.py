@@ -4,6 +4,7 @@ from arrays import read_only
 from numpy.testing import assert_allclose, assert_array_equal
 
 from fastml.kernels.preprocessing.order import (
+    FEW_EDGES,
     bins_of,
     guided_place,
     interpolated,
@@ -80,9 +81,15 @@ def test_bins(n, dtype):
     table = np.full((3, 3), np.inf)
     for j, edges in enumerate(inner):
         table[j, : len(edges)] = edges
-    n_edges = np.array([3, 1, 0])
+    many = np.linspace(-1.0, 1.0, FEW_EDGES + 1)
+    wide = np.full((3, len(many)), np.inf)
+    wide[:, : table.shape[1]] = table
+    wide[2] = many
     for kind in (dtype, np.int32):
-        out = np.empty((n, 3), dtype=kind)
-        bins_of(read_only(X), read_only(table), read_only(n_edges), 70, out, n_threads=2)
-        for j, edges in enumerate(inner):
-            assert_array_equal(out[:, j], np.searchsorted(edges, X[:, j], side="right"))
+        for edges_of in (inner, [*inner[:2], many]):
+            given = table if edges_of is inner else wide
+            n_edges = np.array([len(edges) for edges in edges_of])
+            out = np.empty((n, 3), dtype=kind)
+            bins_of(read_only(X), read_only(given), read_only(n_edges), 70, out, n_threads=2)
+            for j, edges in enumerate(edges_of):
+                assert_array_equal(out[:, j], np.searchsorted(edges, X[:, j], side="right"))
