@@ -1074,3 +1074,23 @@ def best_column_split(x, targets, weights, min_leaf, min_weight):
         if score > best:
             best, around = score, (a, b)
     return best, around
+
+
+def forest_histogram(codes, targets, weights, n_codes, n_classes):
+    """Of one column: weight, weighted sum of targets and rows per code, or weights of more than two
+    classes and rows."""
+    found = np.zeros((n_codes + 1, 3 if n_classes <= 2 else n_classes + 1))
+    for code, target, weight in zip(codes, targets, weights):
+        if n_classes <= 2:
+            found[code, :2] += weight, weight * target
+        else:
+            found[code, int(target)] += weight
+        found[code, -1] += 1
+    return found
+
+
+def poisson_number(u, mean):
+    """The least k whose chance of at most k is above u."""
+    from scipy.stats import poisson
+
+    return int(np.searchsorted(poisson.cdf(np.arange(200), mean), u, side="right"))

@@ -76,7 +76,7 @@ class ModelAnswers:
             return np.column_stack([-margins, margins]) if margins.ndim == 1 else margins
         if hasattr(self.model, "predict_joint_log_proba"):
             return self.model.predict_joint_log_proba(self.X)
-        return self.get("predict_proba") * len(self.model.estimators_)
+        return self.get("predict_proba") * self.model.n_estimators
 
     def _projected(self) -> NDArray:
         """`transform` of a PCA without taking off the mean, as Spark has it."""

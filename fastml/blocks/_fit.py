@@ -46,7 +46,7 @@ def fit(estimator, blocks: Blocks, executor=None, *, progress: bool = False):
     >>> fit(LinearRegression(), blocks).coef_.round(6)
     array([1., 2.])
     """
-    if not hasattr(estimator, "_fit_blocks"):
+    if getattr(estimator, "_fit_blocks", None) is None:
         raise TypeError(
             f"{type(estimator).__name__} does not learn from blocks; those that do: "
             f"{', '.join(trainable())}"
@@ -87,6 +87,6 @@ def trainable() -> list[str]:
         module = importlib.import_module(f"fastml.{name}")
         for public in module.__all__:
             value = getattr(module, public)
-            if inspect.isclass(value) and hasattr(value, "_fit_blocks"):
+            if inspect.isclass(value) and getattr(value, "_fit_blocks", None) is not None:
                 found.add(f"{name}.{public}")
     return sorted(found)

@@ -162,7 +162,7 @@ class _Forest(FrameModel):
     @property
     def getNumTrees(self) -> int:
         """Trees of the forest."""
-        return len(self._local.estimators_)
+        return int(self._local.n_estimators)
 
 
 class RandomForestClassificationModel(_Forest, _Classification, table=_tables.FOREST_CLASSIFIER):

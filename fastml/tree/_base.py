@@ -11,6 +11,16 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, clone
 from sklearn.utils import Bunch, metadata_routing
 from sklearn.utils.validation import assert_all_finite, check_is_fitted
 
+from fastml._engines.forests.block_trees import (
+    BlockForest,
+    TreeRules,
+    codes_of_blocks,
+    forest_bytes,
+    new_name,
+    tree_of,
+)
+from fastml._engines.forests.blocks import ForestSetup, block_class_totals
+from fastml._engines.kept import is_much
 from fastml._engines.trees.grow import grow, presort
 from fastml._engines.trees.grow_by_loss import check_loss, grow_by_loss
 from fastml._engines.trees.pruning import pruned, pruning_path
@@ -119,6 +129,59 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator, metaclass=ABCMeta):
         register_with_scikit_learn(type(self))
         return self
 
+    def _fit_blocks(self, passes):
+        passes.need_target()
+        if callable(self.criterion) or self.criterion == "absolute_error":
+            raise ValueError(
+                f"criterion={self.criterion!r} does not merge: there is none on blocks"
+            )
+        for name in ("monotonic_cst", "categorical_features"):
+            if getattr(self, name) is not None:
+                raise ValueError(f"on blocks {name} must be None")
+        if self.splitter != "best":
+            raise ValueError("on blocks splitter must be 'best'")
+        n, d = passes.n_rows, passes.n_features
+        criterion = CRITERIA[self.criterion]
+        classes = class_weights = None
+        n_classes = np.ones(1, np.intp)
+        if criterion <= ERROR:
+            classes, class_weights = self._classes_of_blocks(passes)
+            n_classes = np.array([len(classes)], np.intp)
+        self.max_features_ = columns_drawn(self.max_features, d)
+        rules = TreeRules(
+            self._absolute_rules(n, d, criterion, 0.0), float(self.min_weight_fraction_leaf),
+            n_classes, False,
+        )  # fmt: skip
+        setup = ForestSetup(
+            new_name(), codes_of_blocks(passes), classes, class_weights, criterion,
+            np.zeros(1, np.uint64), None, True, is_much(forest_bytes(n, d, 1)),
+        )  # fmt: skip
+        seeds = [seed_of(self.random_state)]
+        (parts,) = BlockForest(passes, setup, rules, seeds, None, self.n_jobs).grown()
+        tree = tree_of(parts, d, rules)
+        self.tree_ = pruned(tree, self.ccp_alpha) if self.ccp_alpha > 0.0 else tree
+        self.n_outputs_ = 1
+        if classes is not None:
+            self.classes_, self.n_classes_ = classes, len(classes)
+        register_with_scikit_learn(type(self))
+
+    def _classes_of_blocks(self, passes):
+        """(classes, their weights or None)."""
+        from sklearn.utils.class_weight import compute_class_weight
+        from sklearn.utils.multiclass import check_classification_targets
+
+        classes = passes.classes()
+        check_classification_targets(classes)
+        kind = self.class_weight
+        if kind is None:
+            return classes, None
+        if isinstance(kind, list):
+            raise ValueError("on blocks trees have one output: class_weight must not be a list")
+        if isinstance(kind, str):
+            rows, _ = passes.reduced(block_class_totals, np.add, classes, name="classes")
+            return classes, rows.sum() / (len(classes) * rows)
+        return classes, compute_class_weight(kind, classes=classes, y=classes)
+
     def _grown_by_loss(self, X, values, weights, rules):
         """The tree of a compiled loss, which the general growers do not know."""
         for name in ("max_features", "max_leaf_nodes", "monotonic_cst", "categorical_features"):
@@ -193,15 +256,20 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator, metaclass=ABCMeta):
         """The parameters as absolute numbers."""
         n, d = X.shape
         whole = n if weights is None else np.sum(weights)
-        min_split, min_leaf = least_rows(self.min_samples_split, self.min_samples_leaf, n)
         self.max_features_ = columns_drawn(self.max_features, d)
+        criterion = ABSOLUTE_ERROR if callable(self.criterion) else CRITERIA[self.criterion]
+        return self._absolute_rules(n, d, criterion, float(self.min_weight_fraction_leaf * whole))
+
+    def _absolute_rules(self, n: int, d: int, criterion: int, min_weight: float) -> GrowthRules:
+        """The same, for n rows of d columns."""
+        min_split, min_leaf = least_rows(self.min_samples_split, self.min_samples_leaf, n)
         return GrowthRules(
-            criterion=ABSOLUTE_ERROR if callable(self.criterion) else CRITERIA[self.criterion],
+            criterion=criterion,
             random=self.splitter == "random",
             max_depth=2**31 - 1 if self.max_depth is None else int(self.max_depth),
             min_split=min_split,
             min_leaf=min_leaf,
-            min_weight=float(self.min_weight_fraction_leaf * whole),
+            min_weight=min_weight,
             min_decrease=float(self.min_impurity_decrease),
             max_features=min(self.max_features_, d),
             max_leaves=int(self.max_leaf_nodes or 0),

@@ -250,6 +250,9 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
     1.0
     """
 
+    # Random thresholds are no matter of histograms.
+    _fit_blocks = None  # type: ignore[assignment]
+
     def __init__(
         self,
         *,

@@ -225,6 +225,9 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
     array([8.])
     """
 
+    # Random thresholds are no matter of histograms.
+    _fit_blocks = None  # type: ignore[assignment]
+
     def __init__(
         self,
         *,

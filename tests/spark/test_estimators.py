@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from spark_states import state_of
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 
@@ -55,16 +56,6 @@ def column(frame, name):
     return np.array([value.toArray() if hasattr(value, "toArray") else value for value in found])
 
 
-def state_of(model):
-    return {
-        name: np.asarray(value).tobytes()
-        for name, value in vars(model).items()
-        if name.endswith("_")
-        and not isinstance(value, (str, bool, type(None)))
-        and np.asarray(value).dtype != object
-    }
-
-
 ESTIMATORS = [
     fs.KMeans(k=3, maxIter=5),
     fs.GaussianMixture(k=2, maxIter=4),
@@ -72,6 +63,8 @@ ESTIMATORS = [
     fs.LogisticRegression(weightCol="w", regParam=0.01),
     fs.GBTClassifier(maxIter=4, maxDepth=3),
     fs.GBTRegressor(labelCol="z", maxIter=4, maxDepth=3),
+    fs.RandomForestClassifier(numTrees=4, maxDepth=4),
+    fs.RandomForestRegressor(labelCol="z", numTrees=3, maxDepth=4, weightCol="w"),
     fs.PCA(k=2, inputCol="features", outputCol="z2"),
     fs.StandardScaler(inputCol="features", outputCol="z2", withMean=True),
     fs.NaiveBayes(featuresCol="counts"),
@@ -153,7 +146,7 @@ def test_features_as_array_or_list(models, frame, features):
 
 
 def test_the_driver_and_the_workers_learn_the_same_bits(models, frame):
-    for estimator in (ESTIMATORS[3], ESTIMATORS[5]):
+    for estimator in (ESTIMATORS[3], ESTIMATORS[5], ESTIMATORS[6]):
         there = estimator.copy({estimator.runOn: "spark"}).fit(frame).to_local()
         assert state_of(there) == state_of(fitted(models, frame, estimator).to_local())
 
@@ -220,7 +213,7 @@ def test_scaler_components_and_mixture_are_those_of_mllib(models, frame):
     np.testing.assert_allclose(
         column(ours.transform(frame), "o"), column(scaler.transform(frame), "o"), rtol=1e-10
     )
-    theirs, ours = PCA(k=2, inputCol="features").fit(frame), fitted(models, frame, ESTIMATORS[6])
+    theirs, ours = PCA(k=2, inputCol="features").fit(frame), fitted(models, frame, ESTIMATORS[8])
     np.testing.assert_allclose(np.abs(ours.pc.toArray()), np.abs(theirs.pc.toArray()), rtol=1e-6)
     np.testing.assert_allclose(ours.explainedVariance, theirs.explainedVariance, rtol=1e-8)
 

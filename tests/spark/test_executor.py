@@ -5,11 +5,17 @@ import pickle
 
 import numpy as np
 import pytest
+from spark_states import state_of
 
 from fastml.blocks import Blocks, SparkExecutor, fit, predict, score, transform
 from fastml.cluster import KMeans
 from fastml.decomposition import PCA
-from fastml.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from fastml.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from fastml.linear_model import LinearRegression, LogisticRegression
 from fastml.mixture import GaussianMixture
 from fastml.naive_bayes import GaussianNB
@@ -50,21 +56,9 @@ MODELS = [
     GaussianNB(),
     HistGradientBoostingClassifier(max_iter=2, max_depth=2, early_stopping=False),
     HistGradientBoostingRegressor(max_iter=1, max_depth=3, subsample=0.7, random_state=0),
+    RandomForestClassifier(3, max_depth=3, random_state=0),
+    RandomForestRegressor(2, max_depth=3, random_state=0, max_features=0.5),
 ]
-
-
-def state_of(model):
-    """Bytes of all that was learned, independent of which objects are shared."""
-    return {
-        name: np.asarray(value).tobytes()
-        for name, value in vars(model).items()
-        if name.endswith("_") and not isinstance(value, (str, bool, type(None)))
-    } | {"trees": [nodes.tobytes() for nodes in nodes_of(model)]}
-
-
-def nodes_of(model):
-    """Arrays of the boosted trees, if the model is of these."""
-    return [tree.nodes for trees in getattr(model, "_predictors", ()) for tree in trees]
 
 
 def copy_of(model):

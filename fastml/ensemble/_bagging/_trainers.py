@@ -13,6 +13,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import has_fit_parameter
 
+from fastml._engines.forests.growth import ForestGrower
 from fastml._engines.trees.pruning import pruned
 from fastml._engines.trees.rules import CRITERIA, columns_drawn, monotonic_signs, seed_of
 from fastml._engines.trees.sklearn_types import register_with_scikit_learn
@@ -23,7 +24,6 @@ from fastml._sklearn import (
     safe_indexing,
 )
 from fastml._validation import check_array
-from fastml.ensemble._forest._growth import ForestGrower
 from fastml.ensemble._members import on_threads
 from fastml.tree import (
     DecisionTreeClassifier,

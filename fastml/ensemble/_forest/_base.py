@@ -13,6 +13,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import assert_all_finite, check_is_fitted
 
+from fastml._engines.forests.growth import CRITERIA, LARGEST, ForestGrower
 from fastml._engines.trees.packed import renumbered
 from fastml._engines.trees.rules import (
     GROWTH_CONSTRAINTS,
@@ -33,7 +34,6 @@ from fastml.ensemble._draws import (
     n_rows_drawn,
 )
 from fastml.ensemble._forest._absolute import AbsoluteGrower, MedianTrees, parts_of, pruned_parts
-from fastml.ensemble._forest._growth import CRITERIA, LARGEST, ForestGrower
 from fastml.ensemble._forest._out_of_bag import OutOfBag
 from fastml.ensemble._forest._quantiles import LeafTargets, kept_targets
 from fastml.ensemble._forest._trees import Trees
@@ -206,8 +206,9 @@ class BaseForest(CallbackSupport, MembersMixin, MultiOutputMixin, BaseEstimator)
         if not self.replace:
             check_distinct(self._n_samples_bootstrap, n)
 
-    def _rules(self, X) -> GrowthRules:
-        n, d = len(X), self._columns_per_tree(X.shape[1])
+    def _growth_rules(self, n: int, d: int) -> GrowthRules:
+        """The parameters as absolute numbers, for n rows of d columns."""
+        d = self._columns_per_tree(d)
         split, leaf = least_rows(self.min_samples_split, self.min_samples_leaf, n)
         return GrowthRules(
             CRITERIA[self.criterion],
@@ -233,13 +234,14 @@ class BaseForest(CallbackSupport, MembersMixin, MultiOutputMixin, BaseEstimator)
 
     def _fit_trees(self, X, y, n_classes):
         generator = check_random_state(self.random_state)
-        rules, signs = self._rules(X), self._signs(X, n_classes)
+        rules, signs = self._growth_rules(*X.shape), self._signs(X, n_classes)
         if not self._goes_on():
             kind = MedianTrees if self.criterion == "absolute_error" else Trees
             self._trees = kind.empty(X.shape[1], n_classes, CRITERIA[self.criterion])
             self._seeds = np.empty(0, np.int64)
             self._leaf_targets = LeafTargets.empty()
             self._oob = None
+            self._of_blocks = False
             self._drawn_from: set[int] = set()
             for name in ("oob_score_", "oob_curve_", "oob_decision_function_", "oob_prediction_"):
                 vars(self).pop(name, None)
@@ -414,6 +416,8 @@ class BaseForest(CallbackSupport, MembersMixin, MultiOutputMixin, BaseEstimator)
         return chances(self._sample_weight)
 
     def _draws(self, seed):
+        if getattr(self, "_of_blocks", False):
+            raise AttributeError("which rows of blocks a tree has drawn is not kept")
         n, n_drawn = self._n_samples, self._n_samples_bootstrap
         return draws(seed, n, n_drawn, self._chances(), self.replace)
 

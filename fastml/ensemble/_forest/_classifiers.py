@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from fastml._docs import documented
 from fastml._sklearn import StrOptions
 from fastml.ensemble._forest._base import BaseForest
+from fastml.ensemble._forest._blocks import fit_forest_of_blocks
 from fastml.ensemble._forest._docs import BOOTSTRAP, CLASSIFIER, FOREST_ENTRIES, RANDOM
 from fastml.ensemble._forest._out_of_bag import permutation_importances
 from fastml.ensemble._refit import check_same_classes
@@ -266,6 +267,9 @@ class RandomForestClassifier(_ForestClassifier):
         from fastml.tree import DecisionTreeClassifier
 
         return DecisionTreeClassifier(**self._tree_parameters())
+
+    def _fit_blocks(self, passes):
+        fit_forest_of_blocks(self, passes)
 
 
 @documented(FOREST_ENTRIES, **CLASSIFIER, **RANDOM, tree="ExtraTreeClassifier")

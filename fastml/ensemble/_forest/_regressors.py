@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from fastml._docs import documented
 from fastml._sklearn import Interval, StrOptions
 from fastml.ensemble._forest._base import BaseForest
+from fastml.ensemble._forest._blocks import fit_forest_of_blocks
 from fastml.ensemble._forest._docs import BOOTSTRAP, FOREST_ENTRIES, RANDOM, REGRESSOR
 from fastml.ensemble._forest._out_of_bag import permutation_importances
 from fastml.ensemble._forest._quantiles import quantiles_of_leaves
@@ -236,6 +237,9 @@ class RandomForestRegressor(_ForestRegressor):
         from fastml.tree import DecisionTreeRegressor
 
         return DecisionTreeRegressor(**self._tree_parameters())
+
+    def _fit_blocks(self, passes):
+        fit_forest_of_blocks(self, passes)
 
 
 @documented(FOREST_ENTRIES, **REGRESSOR, **RANDOM, tree="ExtraTreeRegressor")

@@ -4,7 +4,7 @@ import naive
 import numpy as np
 import pytest
 
-from fastml.ensemble._forest._codes import encode
+from fastml._engines.forests.codes import encode
 from fastml.kernels.forest import class_split as k
 from fastml.kernels.forest.frame import Frame
 from fastml.kernels.forest.score import INVALID

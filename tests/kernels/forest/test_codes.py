@@ -4,7 +4,7 @@ import naive
 import numpy as np
 import pytest
 
-from fastml.ensemble._forest._codes import MAX_BINS, encode
+from fastml._engines.forests.codes import MAX_BINS, encode
 from fastml.kernels.forest.codes import assign_codes, assign_keys, code_column, key_column
 
 # With JIT off, NumPy scalars warn where compiled code wraps round as it should.

@@ -4,8 +4,8 @@ import naive
 import numpy as np
 import pytest
 
-from fastml.ensemble._forest._codes import encode
-from fastml.ensemble._forest._growth import CRITERIA, ForestGrower
+from fastml._engines.forests.codes import encode
+from fastml._engines.forests.growth import CRITERIA, ForestGrower
 from fastml.kernels.forest.codes import assign_keys
 from fastml.kernels.forest.frame import Frame
 from fastml.kernels.forest.grow import (

@@ -4,7 +4,7 @@ import naive
 import numpy as np
 import pytest
 
-from fastml.ensemble._forest._codes import encode
+from fastml._engines.forests.codes import encode
 from fastml.kernels.forest import score
 from fastml.kernels.forest import split as k
 from fastml.kernels.forest.frame import Codes, Frame

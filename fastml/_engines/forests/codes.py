@@ -26,10 +26,19 @@ def encode(X: NDArray, exact: bool, n_threads: int) -> tuple[NDArray, Codes]:
     the code after the last.
     """
     n, d = X.shape
+    meaning = codes_of_sample(X[:: 1 if exact else max(1, n // SAMPLE)], exact)
+    most = meaning.n_codes.max()
+    codes = np.empty((d, n), np.uint8 if most <= MAX_BINS else np.uint32)
+    assign_codes(kernel_view(X), meaning.high, meaning.n_codes, codes, n_threads=n_threads)
+    return codes, meaning
+
+
+def codes_of_sample(X: NDArray, exact: bool) -> Codes:
+    """What the codes of the columns mean, from some rows."""
+    d = X.shape[1]
     columns, lows = [], []
-    step = 1 if exact else max(1, n // SAMPLE)
     for f in range(d):
-        ordered = np.sort(X[::step, f])  # NaN last
+        ordered = np.sort(X[:, f])  # NaN last
         if np.isnan(ordered[-1]):
             ordered = ordered[: np.searchsorted(ordered, np.nan)]
         if not len(ordered):
@@ -55,7 +64,4 @@ def encode(X: NDArray, exact: bool, n_threads: int) -> tuple[NDArray, Codes]:
     for f in range(d):
         high[f, : n_codes[f]] = columns[f]
         low[f, : n_codes[f]] = lows[f]
-    codes = np.empty((d, n), np.uint8 if n_codes.max() <= MAX_BINS else np.uint32)
-    high, n_codes = kernel_view(high), kernel_view(n_codes)
-    assign_codes(kernel_view(X), high, n_codes, codes, n_threads=n_threads)
-    return codes, Codes(n_codes, kernel_view(low), high)
+    return Codes(kernel_view(n_codes), kernel_view(low), kernel_view(high))

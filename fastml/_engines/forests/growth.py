@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from fastml._engines.forests.codes import EXACT_ROWS, encode
 from fastml._threads import effective_n_threads, interruptible
 from fastml._validation import kernel_view
-from fastml.ensemble._forest._codes import EXACT_ROWS, encode
 from fastml.kernels.forest.codes import assign_keys
 from fastml.kernels.forest.frame import Codes, Frame
 from fastml.kernels.forest.grow import GrownTrees, grow_trees

@@ -1,0 +1,1 @@
+"""Forests: codes of the values, growth of trees in memory and on blocks."""
