@@ -44,6 +44,7 @@ preprocessing       scalers, encoders, bins, new columns          preprocessing
 explore             describe: a table of data at a glance         explore
 blocks              data larger than memory                       (none)
 mapreduce           run: map, combine, shuffle, reduce            cluster
+spark               estimators and models of pyspark.ml           (none)
 ==================  ============================================  ==========================
 
 The README has the same list for every single estimator.
@@ -95,11 +96,14 @@ _FUNCTIONS = {
     "warmup": "fastml._warmup",
 }
 
+_WITH_EXTRAS = ("spark",)
+"""Submodules that need more than fastml does: `pip install "fastml[spark]"`."""
+
 __all__ = ["__version__", *_SUBMODULES, *_FUNCTIONS]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
+    if name in _SUBMODULES or name in _WITH_EXTRAS:
         return importlib.import_module(f"fastml.{name}")
     if name in _FUNCTIONS:
         return getattr(importlib.import_module(_FUNCTIONS[name]), name)
@@ -107,4 +111,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, *_WITH_EXTRAS])

@@ -35,6 +35,13 @@ def chosen_seed() -> int:
     return seed
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config):
+    """``pytest -m spark``: one process, so one session of Spark, which has the cores for itself."""
+    if config.option.markexpr == "spark" and hasattr(config.option, "numprocesses"):
+        config.option.numprocesses, config.option.dist, config.option.tx = None, "no", []
+
+
 def pytest_report_header(config):
     return f"fastml: FASTML_TEST_SEED={chosen_seed()}"
 

@@ -436,6 +436,7 @@ def function_settings() -> dict[str, dict]:
     bayes = GaussianNB().fit(rows(60), np.arange(60) % 2)
     return {
         "blocks.fit": {"estimator": GaussianNB(), "blocks": blocks},
+        "blocks.histogram_density": {"blocks": blocks},
         "blocks.kneighbors": {"blocks": blocks, "Q": rows(5)},
         "blocks.predict": {"model": bayes, "blocks": blocks, "method": "predict_proba"},
         "blocks.report": {"model": bayes, "blocks": blocks},

@@ -263,32 +263,3 @@ def test_errors_of_processes_arrive(tmp_path):
     first, second = found.stdout.splitlines()
     assert first == "KeyError 'negative'", found.stderr
     assert second.startswith("ValueError combine is not commutative"), found.stderr
-
-
-@pytest.fixture(scope="module")
-def spark(request):
-    if "spark" not in request.config.option.markexpr:
-        pytest.skip("starts Java, which plain pytest must not need: `pytest -m spark`")
-    sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
-    session = (
-        sql.SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .getOrCreate()
-    )
-    yield session
-    session.stop()
-
-
-@pytest.mark.spark
-@pytest.mark.filterwarnings("ignore")  # pyspark's own
-def test_spark_gives_the_same(spark):
-    assert word_count(LINES, spark) == word_count(LINES)
-    X = np.random.default_rng(0).normal(size=(40, 2))
-    here, there = kmeans_pass(X, X[:3], block_rows=9), kmeans_pass(X, X[:3], spark, block_rows=9)
-    assert here[1:] == there[1:]
-    for (j, center), (k, other) in zip(here.output, there.output):
-        assert j == k
-        np.testing.assert_array_equal(center, other)
-    with pytest.raises(ValueError, match="not commutative"):
-        run([("k", 1), ("k", 3)], as_pair, add, lambda a, b: a - b, on=spark, n_splits=1)

@@ -63,6 +63,10 @@ class Passes:
             found = here if found is None else merge(found, here)
         return found
 
+    def in_order(self, name: str = "rows") -> Iterator[RowBlock]:
+        """The blocks themselves, for what learns from one after the other; all are finite."""
+        return self.results(finite_block, name=name)
+
     def need_target(self) -> None:
         if not self.has_target:
             raise ValueError("these blocks have no target: name it when they are made")
@@ -124,6 +128,12 @@ def block_is_finite(block: RowBlock) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         if not np.isfinite(np.add.reduce(block.X, axis=None)):
             refuse_nan(block)
+
+
+def finite_block(block: RowBlock) -> RowBlock:
+    """The block, if it has neither NaN nor infinity."""
+    block_is_finite(block)
+    return block
 
 
 def refuse_nan(block: RowBlock) -> None:

@@ -46,11 +46,12 @@ def need_session(spark: Any) -> Any:
         ) from error
 
 
-def sent(function: Callable, *state: Any) -> Callable[[Any], Iterator]:
+def sent(function: Callable, *state: Any, shared: Any = None) -> Callable[[Any], Iterator]:
     """``function(items, *state)`` as it is sent to workers; it runs on a task's own threads.
 
     ``function`` stands in a module of fastml and takes an iterator, which is drained whatever
-    happens: Spark throws away workers that leave something unread.
+    happens: Spark throws away workers that leave something unread. With ``shared``, a broadcast of
+    Spark, it is ``function(items, shared.value, *state)``.
     """
     payload, missing = pickle.dumps((function, state), protocol=5), MISSING
 
@@ -60,7 +61,7 @@ def sent(function: Callable, *state: Any) -> Callable[[Any], Iterator]:
                 from fastml._engines.spark_jobs import unpacked
             except ImportError as error:
                 raise RuntimeError(missing.format(error=error)) from None
-            yield from unpacked(payload, items)
+            yield from unpacked(payload, items, () if shared is None else (shared.value,))
         finally:
             for _ in items:
                 pass
@@ -68,13 +69,13 @@ def sent(function: Callable, *state: Any) -> Callable[[Any], Iterator]:
     return work
 
 
-def unpacked(payload: bytes, items: Iterator) -> Iterator:
+def unpacked(payload: bytes, items: Iterator, shared: tuple) -> Iterator:
     """Does what `sent` has sent."""
     from fastml._threads import thread_limit
 
     function, state = pickle.loads(payload)
     with thread_limit(_task_cores()):
-        yield from function(items, *state)
+        yield from function(items, *shared, *state)
 
 
 def _task_cores() -> int:

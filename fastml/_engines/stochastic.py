@@ -35,7 +35,7 @@ class Stopping(NamedTuple):
 
 class Descended(NamedTuple):
     """Weights and intercept, their averages, epochs, rows that changed the weights in all epochs,
-    and whether all numbers are finite."""
+    whether all numbers are finite, and the objective summed over the rows of the last epoch."""
 
     w: NDArray
     intercept: float
@@ -44,6 +44,7 @@ class Descended(NamedTuple):
     n_iter: int
     n_updates: int
     finite: bool
+    objective: float = 0.0
 
 
 def sgd_rows(X, y, weights) -> SgdRows:
@@ -94,7 +95,7 @@ def descend(
     state = SgdState(w.copy(), average.copy(), paid, numbers)
     order = np.arange(len(rows.targets))
     n_train = len(order) - int(left_out.sum())
-    watch, finite = _Watch(stopping), True
+    watch, finite = Watch(stopping), True
     for epoch in range(1, stopping.max_iter + 1):
         if seed is not None:
             kernels.shuffle_as_sklearn(order, seed)
@@ -122,10 +123,11 @@ def descend(
     return Descended(
         state.w, float(numbers[kernels.INTERCEPT]), state.average,
         float(numbers[kernels.AVERAGE_INTERCEPT]), epoch, int(numbers[kernels.N_UPDATES]), finite,
+        float(numbers[kernels.OBJECTIVE_SUM]),
     )  # fmt: skip
 
 
-class _Watch:
+class Watch:
     """Whether epochs no longer improve what is to become small."""
 
     def __init__(self, stopping: Stopping):
@@ -153,7 +155,7 @@ def perceptron_batches(
     design = SmoothDesign(X, n_jobs)
     point = np.append(start[0], start[1])
     best, fewest = point, len(signs) + 1
-    watch, n_updates, epoch = _Watch(stopping), 0, 0
+    watch, n_updates, epoch = Watch(stopping), 0, 0
     while True:
         wrong = (signs * design.products(point) <= 0.0) & ~left_out & (weights > 0.0)
         n_wrong = int(wrong.sum())

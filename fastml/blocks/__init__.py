@@ -7,6 +7,7 @@ What `fit` returns is an ordinary fitted estimator.
 """
 
 from fastml.blocks._blocks import Blocks
+from fastml.blocks._density import histogram_density
 from fastml.blocks._fit import fit, trainable
 from fastml.blocks._neighbors import kneighbors
 from fastml.blocks._output import predict, report, score, transform
@@ -18,6 +19,7 @@ __all__ = [
     "SparkExecutor",
     "ThreadsExecutor",
     "fit",
+    "histogram_density",
     "kneighbors",
     "predict",
     "report",

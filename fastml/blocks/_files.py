@@ -6,6 +6,7 @@ Each array is written as NumPy's own format has it, and begins at a multiple of 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import threading
 from pathlib import Path
@@ -34,9 +35,12 @@ def write_block(path: Path, arrays: Arrays) -> None:
                 file.write(b"\0" * (-file.tell() % ALIGNED))
                 npy.write_array(file, kept, allow_pickle=False)
         os.replace(unfinished, path)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             unfinished.unlink()
+        if isinstance(error, OSError):  # NumPy's names neither the file nor the cause
+            told = f"{path} cannot be written, the disk may be full ({error})"
+            raise OSError(error.errno or errno.ENOSPC, told) from error
         raise
 
 

@@ -31,8 +31,11 @@ def pieces_of_dataframe(
         state = (str(folder), columns, target, weight, np.dtype(dtype).str, block_rows)
         wanted = list(dict.fromkeys([*columns, *([target] if target else []),
                                      *([weight] if weight else [])]))  # fmt: skip
-        written = frame.select(*[_quoted(name) for name in wanted]).mapInArrow(
-            sent(write_pieces, *state), "part int, piece int, file string, n_rows long, told string"
+        # Numbers for names: Spark's mapInArrow takes a dot in a name for a field.
+        numbered = [f"{_quoted(name)} as c{i}" for i, name in enumerate(wanted)]
+        written = frame.selectExpr(*numbered).mapInArrow(
+            sent(write_pieces, wanted, *state),
+            "part int, piece int, file string, n_rows long, told string",
         )
         try:
             rows = sorted(tuple(row) for row in written.collect())
@@ -80,9 +83,12 @@ def chosen_columns(frame, features, target, weight) -> tuple[list[str], list[str
 
 
 def write_pieces(
-    batches: Iterator, folder: str, features: list[str], target, weight, dtype: str, block_rows: int
-) -> Iterator:
+    batches: Iterator, names: list[str], folder: str, features: list[str], target, weight,
+    dtype: str, block_rows: int,
+) -> Iterator:  # fmt: skip
     """Lay the rows of a partition down, a file for each full block; say what was written.
+
+    ``names`` are those of the columns of the batches.
 
     Errors of the data are told in the last column: trying again would find the same.
     """
@@ -102,6 +108,7 @@ def write_pieces(
     try:
         for batch in batches:
             if batch.num_rows:
+                batch = pa.RecordBatch.from_arrays(batch.columns, names=names)
                 for arrays in cutter.add(_batch_arrays(batch, features, target, weight, dtype)):
                     write(arrays)
         for arrays in cutter.rest():
@@ -111,10 +118,10 @@ def write_pieces(
     except Exception as error:
         made = [(part, 0, "", 0, f"{error} (partition {part})")]
     kinds = (pa.int32(), pa.int32(), pa.string(), pa.int64(), pa.string())
-    names = ("part", "piece", "file", "n_rows", "told")
-    columns = list(zip(*made)) if made else [()] * len(names)
+    told = ["part", "piece", "file", "n_rows", "told"]
+    columns = list(zip(*made)) if made else [()] * len(told)
     yield pa.RecordBatch.from_arrays(
-        [pa.array(values, kind) for values, kind in zip(columns, kinds)], names=list(names)
+        [pa.array(values, kind) for values, kind in zip(columns, kinds)], names=told
     )
 
 

@@ -42,7 +42,7 @@ class SparkExecutor:
     def run(self, task: BlockTask) -> Iterator[Any]:
         """What the task returns for every block, in their order."""
         context, n_blocks = need_session(self.spark), task.blocks.n_blocks
-        work = sent(results_of, task)
+        work = sent(results_of, pickle.dumps(task, protocol=5))
         for begin in range(0, n_blocks, BLOCKS_PER_JOB):
             numbers = range(begin, min(begin + BLOCKS_PER_JOB, n_blocks))
             n_tasks = min(len(numbers), self._n_tasks(context, len(numbers)))
@@ -73,14 +73,18 @@ def collected(rdd) -> list:
         raise failure(error) from error
 
 
-def results_of(numbers: Iterator[int], task: BlockTask) -> Iterator[tuple[int, bytes]]:
+def results_of(numbers: Iterator[int], packed: bytes) -> Iterator[tuple[int, bytes]]:
     """(number, packed result) of each block; errors of the data are results, too.
 
-    They come back whole and at once: trying again would find the same.
+    They come back whole and at once: trying again would find the same. So do those of files that
+    have changed, which are found when the task is unpacked.
     """
+    task: BlockTask | None = None
     for number in list(numbers):
         found: tuple[str, Any]
         try:
+            if task is None:
+                task = pickle.loads(packed)
             found = "result", task(number)
         except PASSED_ON:
             raise

@@ -95,7 +95,8 @@ def public_modules(package: str):
     yield root
     for found in pkgutil.walk_packages(root.__path__, root.__name__ + "."):
         parts = found.name.split(".")[1:]
-        if not any(part.startswith("_") for part in parts) and parts[0] != "kernels":
+        # Kernels are not public; fastml.spark needs pyspark, and its names are pyspark's.
+        if not any(part.startswith("_") for part in parts) and parts[0] not in ("kernels", "spark"):
             yield importlib.import_module(found.name)
 
 

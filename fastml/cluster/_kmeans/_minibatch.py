@@ -5,18 +5,27 @@ from __future__ import annotations
 import warnings
 from functools import partial
 from numbers import Integral, Real
+from types import SimpleNamespace
 
 import numpy as np
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, gen_batches
 
 from fastml._engines.kmeans.make_rows import make_rows
 from fastml._engines.kmeans.rows import KMeansRows
 from fastml._engines.kmeans.scaling import scaled_tolerance
+from fastml._engines.passes import RowBlock, finite_block
 from fastml._progress import CallbackSupport, fit_steps
 from fastml._sklearn import Interval, fit_context
 from fastml._validation import check_fitted, relative_weights
 from fastml.cluster._kmeans._base import BaseKMeans
 from fastml.kernels.cluster.lloyd import INERTIA, LABELS, SUMS
+
+
+def block_batch_inertia(block: RowBlock, centers) -> float:
+    """Of one block, which may not have been read before: whether it is finite is checked."""
+    X = np.ascontiguousarray(finite_block(block).X, dtype=centers.dtype)
+    weights = None if block.weights is None else np.array(block.weights, dtype=X.dtype)
+    return float(make_rows(X, weights).nearest_and_inertia(centers)[1])
 
 
 class MiniBatchKMeans(CallbackSupport, BaseKMeans):
@@ -214,6 +223,54 @@ class MiniBatchKMeans(CallbackSupport, BaseKMeans):
         else:
             self.inertia_ = self._ewa_inertia * total_weight * unit
         return self
+
+    def _fit_blocks(self, passes):
+        """Batches are rows of a block, shuffled, block after block."""
+        shape = SimpleNamespace(
+            shape=(passes.n_rows, passes.n_features), dtype=np.dtype(passes.dtype)
+        )
+        self._check_params_vs_input(shape)
+        random_state = check_random_state(self.random_state)
+        seed = int(random_state.randint(np.iinfo(np.int32).max))
+        drawn = random_state.choice(passes.n_rows, self._init_size, replace=False)
+        X, _, weights = passes.rows_at(np.sort(drawn))
+        X = np.ascontiguousarray(X, dtype=shape.dtype)
+        weights = np.ones(len(X), X.dtype) if weights is None else weights.astype(X.dtype)
+        centers = self._best_start(X, weights, self._check_init(shape), random_state)
+        tol = scaled_tolerance(X, self.tol)
+        self._counts = np.zeros(self.n_clusters, dtype=X.dtype)
+        self._ewa_inertia = self._ewa_inertia_min = None
+        self._no_improvement = self._n_since_last_reassign = 0
+        n_steps = self.max_iter * passes.n_rows // self._batch_size
+        step, ends = 0, False
+        for epoch in range(self.max_iter):
+            for block in passes.in_order("batches"):
+                order = np.random.default_rng([seed, epoch, block.number]).permutation(len(block.X))
+                for batch in gen_batches(len(order), self._batch_size):
+                    X = np.ascontiguousarray(block.X[order[batch]], dtype=shape.dtype)
+                    own = None
+                    if block.weights is not None:
+                        own = np.asarray(block.weights)[order[batch]].astype(X.dtype)
+                    old, rows = centers, make_rows(X, own, n_jobs=self.n_jobs)
+                    due = self._random_reassign()
+                    centers, inertia = self._step(rows, centers, random_state, due)
+                    squared_move = float(((centers - old) ** 2).sum()) if tol > 0.0 else 0.0
+                    inertia *= self._batch_size / len(X)
+                    ends = self._has_converged(
+                        step, n_steps, passes.n_rows, squared_move, tol, inertia
+                    )
+                    step += 1
+                    if ends:
+                        break
+                if ends:
+                    break
+            if ends:
+                break
+        self.cluster_centers_ = centers
+        self._n_features_out = self.n_clusters
+        self.n_steps_ = step
+        self.n_iter_ = int(np.ceil(step * self._batch_size / passes.n_rows))
+        self.inertia_ = float(sum(passes.results(block_batch_inertia, centers, name="inertia")))
 
     def _attributes_of(self, centers) -> dict:
         """What a copy needs to predict."""

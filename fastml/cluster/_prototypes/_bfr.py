@@ -189,10 +189,19 @@ class BFR(CenterClusters):
         self._finish()
         return self
 
+    def _fit_blocks(self, passes):
+        """A block is a chunk; the first one needs at least ``n_clusters`` rows."""
+        for number, block in enumerate(passes.in_order("chunks")):
+            X = np.asarray(block.X)
+            if not number:
+                X = self._begin(X)
+            self._take_in(X)
+        self._finish()
+
     def _begin(self, X):
         X = self._check_rows(X)
         self._random_state = check_random_state(self.random_state)
-        self._dtype = X.dtype
+        self._dtype = np.dtype(X.dtype.type)
         if hasattr(self, "discard_set_"):
             del self.discard_set_
         return X

@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 
 from fastml._docs import documented
 from fastml._engines.labels import classes_and_codes
+from fastml._engines.passes import RowBlock, codes_of
 from fastml._progress import current_steps, fit_steps, telling
 from fastml._sklearn import (
     StrOptions,
@@ -214,6 +215,7 @@ class StochasticClassifier(ClassifierMixin, StochasticGradient):
 
     def _set(self, own, found, t: float, X) -> None:
         dtype = X.dtype
+        self._note(found)
         self.n_iter_ = max(f.n_iter for f in found)
         self.t_ = t + self.n_iter_ * X.shape[0]
         self.coef_ = np.array([f.w for f in found], dtype=dtype)
@@ -225,6 +227,11 @@ class StochasticClassifier(ClassifierMixin, StochasticGradient):
             if own.average <= self.t_ - 1.0:  # enough steps
                 self.coef_ = self._average_coef.copy()
                 self.intercept_ = self._average_intercept.copy()
+
+
+def block_class_counts(block: RowBlock, classes) -> np.ndarray:
+    """How many rows every class has."""
+    return np.bincount(codes_of(block, classes), minlength=len(classes)).astype(float)
 
 
 def _accuracy_of(X, mine, weights):
@@ -394,6 +401,17 @@ default='optimal'
         self : object
         """
         return self._partial_fit(X, y, classes, sample_weight)
+
+    def _fit_blocks(self, passes):
+        """An epoch is a pass over the blocks in their order, rows shuffled within each."""
+        classes = passes.classes()
+        if len(classes) < 2:
+            raise ValueError("The number of classes has to be greater than one; got 1 class")
+        if self.class_weight == "balanced":
+            counts = passes.reduced(block_class_counts, np.add, classes, name="classes")
+            self.class_weight = dict(zip(classes.tolist(), passes.n_rows / (len(counts) * counts)))
+        n_problems = 1 if len(classes) == 2 else len(classes)
+        self._epochs(passes, n_problems, lambda b: self._partial_fit(b.X, b.y, classes, b.weights))
 
     @available_if(_has_probabilities)
     def predict_proba(self, X):

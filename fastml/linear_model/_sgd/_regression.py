@@ -88,6 +88,7 @@ class StochasticRegressor(RegressorMixin, StochasticGradient):
         seed = int(random_state.randint(0, MOST_SEED))
         random_state.randint(1, MOST_SEED)  # as many draws as scikit-learn's
         found = self._descend(own, (X, y, weights), begin, seed, held, max_iter)
+        self._note([found])
         self.n_iter_ = found.n_iter
         self.t_ = begin.t + found.n_iter * X.shape[0]
         dtype = X.dtype
@@ -269,3 +270,8 @@ default='invscaling'
         self : object
         """
         return self._partial_fit(X, y, sample_weight)
+
+    def _fit_blocks(self, passes):
+        """An epoch is a pass over the blocks in their order, rows shuffled within each."""
+        passes.need_target()
+        self._epochs(passes, 1, lambda b: self._partial_fit(b.X, b.y, b.weights))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import NamedTuple
 
@@ -11,7 +12,15 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
-from fastml._engines.stochastic import Descended, Stopping, descend, optimal_start, sgd_rows
+from fastml._engines.passes import Passes, RowBlock
+from fastml._engines.stochastic import (
+    Descended,
+    Stopping,
+    Watch,
+    descend,
+    optimal_start,
+    sgd_rows,
+)
 from fastml._progress import CallbackSupport
 from fastml._sklearn import Interval, StrOptions
 from fastml._validation import (
@@ -290,6 +299,32 @@ class StochasticGradient(CallbackSupport, BaseEstimator):
                 "data with StandardScaler or MinMaxScaler might help."
             )
         return found
+
+    def _note(self, found: list[Descended]) -> None:
+        """Add the objectives of a block, if somebody sums them."""
+        sums = vars(self).get("_objectives")
+        if sums is not None:
+            self._objectives = sums + np.array([f.objective for f in found])
+
+    def _epochs(self, passes: Passes, n_problems: int, learn: Callable[[RowBlock], object]) -> None:
+        """Epochs over blocks, each of which goes on where the one before ended."""
+        own = self._settings()
+        if own.learning_rate == "adaptive":
+            raise ValueError("on blocks there is no learning_rate='adaptive'")
+        stopping = Stopping(self.max_iter, self.tol, int(own.n_iter_no_change))
+        watches = [Watch(stopping) for _ in range(n_problems)]
+        ended = np.zeros(n_problems, bool)
+        n_epochs = 0
+        while n_epochs < self.max_iter and not ended.all():
+            n_epochs += 1
+            self._objectives = np.zeros(n_problems)
+            for block in passes.in_order("epoch"):
+                learn(block)
+            reached = self._objectives / passes.n_rows
+            ended |= [watch.ends(float(value)) for watch, value in zip(watches, reached)]
+        del self._objectives
+        self.n_iter_ = n_epochs
+        self._warn_of_the_end(own)
 
     def _warn_of_the_end(self, own: Settings) -> None:
         if self.tol is not None and self.n_iter_ == self.max_iter:
