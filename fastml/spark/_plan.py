@@ -275,7 +275,7 @@ def plan(
     >>> found.executors, found.executor_cores, found.slots, found.in_memory
     (29, 5, 145, True)
     >>> found.limit
-    'work'
+    'jobs'
     """
     if algorithm not in ALGORITHMS:
         raise ValueError(f"algorithm must be one of {sorted(ALGORITHMS)}, got {algorithm!r}")
