@@ -18,7 +18,7 @@ from fastml._engines.smooth_linear.in_blocks import (
 )
 from fastml._engines.smooth_linear.objective import SmoothObjective
 from fastml._engines.smooth_linear.offset import OffsetObjective
-from fastml._engines.smooth_linear.solvers import minimise, newton
+from fastml._engines.smooth_linear.solvers import lbfgs, minimise, newton
 from fastml._progress import CallbackSupport, fit_steps
 from fastml._sklearn import Interval, StrOptions, fit_context
 from fastml._validation import (
@@ -205,9 +205,9 @@ class GeneralizedLinearBase(CallbackSupport, Summarised, RegressorMixin, BaseEst
                     return steps.begin().end(lambda: self._weights_of(w, X))
 
                 found = minimise(objective, start, self.tol, self.max_iter, report=report)
-        except np.linalg.LinAlgError:
+        except np.linalg.LinAlgError:  # NaN, or squares that overflow
             validate_data(self, X, dtype=FLOATS, reset=False)
-            raise
+            found = lbfgs(objective, start, self.tol, self.max_iter, None)
         if later and not (np.isfinite(found.gradient) and np.isfinite(found.w).all()):
             validate_data(self, X, dtype=FLOATS, reset=False)
         warn_unless_converged(self, found, self.tol)

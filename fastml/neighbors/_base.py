@@ -9,7 +9,7 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, MultiOutputMixin, is_classifier
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from fastml._engines.distances.names import COUNTING
 from fastml._engines.search.brute import brute_kneighbors, smallest_in_rows
@@ -20,12 +20,13 @@ from fastml._engines.search.metric import (
     check_haversine,
     resolve_metric,
 )
-from fastml._sklearn import HasMethods, Interval, StrOptions
+from fastml._sklearn import HasMethods, Interval, StrOptions, check_feature_names
 from fastml._threads import effective_n_threads, thread_limit
 from fastml._validation import FLOATS, check_fitted, refuse_text, validate_data
 from fastml.kernels.distances import metrics
 from fastml.kernels.neighbors import votes
 from fastml.neighbors._graph_input import check_precomputed, kneighbors_from_graph
+from fastml.neighbors._items import item_distances, items_of, kind_of_items
 from fastml.neighbors._space_trees._base import named_metric
 from fastml.neighbors._space_trees._trees import BallTree, KDTree
 
@@ -79,6 +80,10 @@ class NeighborsBase(MultiOutputMixin, BaseEstimator):
 
     def _fit(self, X, y=None):
         prefitted = isinstance(X, (KDTree, BallTree, NeighborsBase))
+        items = getattr(X, "_items", None) if prefitted else kind_of_items(X, self.metric)
+        self._items = items
+        if items is not None and not prefitted:
+            return self._fit_items(X, y)
         finite = "allow-nan" if self.metric == "nan_euclidean" else True
         checks = {"accept_sparse": "csr", "order": "C", "ensure_all_finite": finite}
         if not callable(self.metric):
@@ -105,6 +110,22 @@ class NeighborsBase(MultiOutputMixin, BaseEstimator):
         if X.shape[0] == 0:
             raise ValueError("n_samples must be greater than 0")
         return self._index(X, self._choose_method(X))
+
+    def _fit_items(self, X, y):
+        """Keep sets, strings or text as they are; every query is compared with all of them."""
+        if self.algorithm not in ("auto", "brute"):
+            raise ValueError(f"algorithm={self.algorithm!r} does not take {self._items}: use brute")
+        check_feature_names(self, X, reset=True)
+        rows = items_of(X, self._items)
+        if self.__sklearn_tags__().target_tags.required:
+            y = check_array(y, ensure_2d=False, dtype=None)
+            check_consistent_length(rows, y)
+            self._set_targets(y)
+        self._set_effective_metric()
+        self.n_features_in_ = rows.shape[1]
+        self._kernel_metric = self._tree = None
+        self._fit_X, self._fit_method, self.n_samples_fit_ = rows, "brute", len(rows)
+        return self
 
     def _index(self, X, method):
         """Keep the rows in the way that queries search by."""
@@ -298,6 +319,9 @@ class NeighborsBase(MultiOutputMixin, BaseEstimator):
         return codes
 
     def _check_queries(self, X):
+        if getattr(self, "_items", None) is not None:
+            check_feature_names(self, X, reset=False)
+            return items_of(X, self._items, self.n_features_in_)
         if self.metric == "precomputed":
             X = check_precomputed(X)
             if X.shape[1] != self.n_samples_fit_:
@@ -347,6 +371,10 @@ class DistanceBlocksMixin:
         step = max(1, BLOCK_ENTRIES // self.n_samples_fit_)
         for start in range(0, X.shape[0], step):
             rows = slice(start, min(start + step, X.shape[0]))
+            if getattr(self, "_items", None) is not None:
+                found = X[rows], self._fit_X, self._items, self.effective_metric_
+                yield rows, item_distances(*found, self.n_jobs, self.effective_metric_params_)
+                continue
             yield (
                 rows,
                 pairwise_distances(

@@ -30,6 +30,8 @@ NEIGHBOR_ENTRIES = {
     "metric": """
     metric : str or callable, default="minkowski"
         Distance; see ``fastml.neighbors.VALID_METRICS``. "precomputed" takes distance matrices.
+        "jaccard" takes a list of Python sets too, "hamming" columns of text, and a function of two
+        of them lists of sets or strings.
     """,
     "metric_params": """
     metric_params : dict, default=None

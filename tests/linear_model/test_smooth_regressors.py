@@ -273,3 +273,13 @@ def test_huber_on_targets_near_the_largest_float():
         warnings.simplefilter("ignore")
         model = HuberRegressor(fit_intercept=False).fit(X, 1e300 * np.cos(X[:, 0]))
     assert np.isfinite(model.predict(X)).all()
+
+
+def test_squares_that_overflow():
+    """There is no Hessian: L-BFGS, as scikit-learn's."""
+    X = 1e200 * np.random.default_rng(0).normal(size=(25, 3))
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = TweedieRegressor().fit(X, np.full(25, 0.1), np.arange(25) % 4 + 1)
+    assert np.isfinite(model.coef_).all()
+    assert np.isfinite(model.intercept_)
