@@ -215,7 +215,10 @@ def test_given_gram_matrix(dtype):
     found = Lasso(0.05, precompute=gram, fit_intercept=False, tol=1e-8).fit(X, y)
     plain = Lasso(0.05, fit_intercept=False, tol=1e-8).fit(X, y)
     np.testing.assert_allclose(found.coef_, plain.coef_, atol=1e-4)
-    LassoCV(precompute=gram, alphas=5).fit(X, y)
+    by_folds = LassoCV(precompute=gram, alphas=5).fit(X, y)  # of folds it would be wrong
+    without = LassoCV(alphas=5).fit(X, y)
+    assert by_folds.alpha_ == without.alpha_
+    np.testing.assert_allclose(by_folds.coef_, without.coef_, atol=1e-6)
     with pytest.raises(ValueError, match="did not pass validation"):
         Lasso(0.05, precompute=gram + 1.0, fit_intercept=False).fit(X, y)
 

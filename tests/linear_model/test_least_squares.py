@@ -69,6 +69,9 @@ def test_sparse_is_dense(container, shape, weighted):
             dense = model.fit(X, y, weights).coef_.copy()
             sparse = model.fit(container(X), y, weights).coef_
             np.testing.assert_allclose(sparse, dense, rtol=1e-6, atol=1e-8)
+            if weights is not None and (weights == 1.0).all():
+                plain = model.fit(container(X), y).coef_
+                np.testing.assert_allclose(sparse, plain, rtol=1e-8, atol=1e-10)
 
 
 def test_collinear_columns_get_the_shortest_weights():
@@ -95,11 +98,15 @@ def test_nearly_collinear(offset, width):
 def test_large_integers_in_float32():
     """sk#33032, sk#23376: many rows of float32, and integers from 1e3 to 1e4."""
     rng = np.random.default_rng(0)
-    X = rng.integers(1_000, 10_000, size=(60_000, 3)).astype(np.float32)
-    y = X @ np.array([1.0, 2.0, 3.0], dtype=np.float32) + 5.0
-    model = LinearRegression().fit(X, y)
-    assert model.rank_ == 3
-    np.testing.assert_allclose(model.coef_, [1.0, 2.0, 3.0], rtol=1e-5)
+    for n in (60_000, 600_000):  # a limit for singular values that grows with n drops columns
+        X = rng.integers(1_000, 10_000, size=(n, 3)).astype(np.float32)
+        X[:, 2] *= 1e-3  # small beside the others, and yet a column
+        y = X @ np.array([1.0, 2.0, 3.0], dtype=np.float32) + 5.0
+        model = LinearRegression().fit(X, y)
+        assert model.rank_ == 3
+        np.testing.assert_allclose(model.coef_, [1.0, 2.0, 3.0], rtol=1e-3)
+    collinear = np.c_[X, X[:, :1] - X[:, 1:2]]
+    assert LinearRegression().fit(collinear, y).rank_ == 3
 
 
 def test_values_too_large_to_square():
