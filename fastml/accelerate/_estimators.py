@@ -135,8 +135,8 @@ class Served:
         for name in HANDED_ON:
             if name in theirs:
                 ours[name] = theirs[name]
-            elif name in ours:
-                del ours[name]
+            else:
+                ours.pop(name, None)  # another thread may have
 
     def check_parameters(self, model: Any) -> tuple | None:
         """Raise scikit-learn's error of a parameter: fastml may know values that it does not.
@@ -515,7 +515,7 @@ def serve(path: str, cls: type) -> Served:
         make = fit_method if name in FITS else use_method
         if isinstance(member, AvailableIfDescriptor):
             inner = make(served, name, member.fn)
-            check = check_of_twin(member.check)
+            check = check_of_twin(served, member.check)
             replace(served, name, AvailableIfDescriptor(inner, check, member.attribute_name))
         elif inspect.isfunction(member):
             replace(served, name, make(served, name, member))
@@ -530,12 +530,13 @@ def serve(path: str, cls: type) -> Served:
     return served
 
 
-def check_of_twin(check: Callable) -> Callable:
+def check_of_twin(served: Served, check: Callable) -> Callable:
     """Whether a method is there, asked of fastml's model: scikit-learn's parts need not be made."""
 
     def is_there(self: Any) -> Any:
         slot = slot_of(self)
         if slot is not None and slot.twin is not None:
+            served.hand_settings(self, slot.twin)
             try:
                 return check(slot.twin)
             except AttributeError as error:

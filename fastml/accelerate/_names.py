@@ -190,6 +190,15 @@ def _is_sparse(X: Any) -> bool:
     return hasattr(X, "tocsr")
 
 
+FEW_ROWS = 250
+"""Fewer rows than these are a tree of scikit-learn's in the same time."""
+
+
+def _is_small(X: Any) -> bool:
+    shape = getattr(X, "shape", None)
+    return (shape[0] if shape else len(X)) < FEW_ROWS
+
+
 _COPY = Condition("`copy_X=False` asks to write into X", lambda model, X: not model.copy_X)
 
 _CONDITIONS = {
@@ -226,11 +235,32 @@ _CONDITIONS = {
             lambda model, X: _is_sparse(X) and model.svd_solver in ("full", "randomized"),
         ),
     ),
-    ("manifold.TSNE",): (
+    ("tree.DecisionTreeClassifier", "tree.DecisionTreeRegressor"): (
         Condition(
-            "`metric='mahalanobis'` or `'seuclidean'` without `metric_params` is refused",
+            f"fewer than {FEW_ROWS} rows: nothing to gain, and splits that are equally good are "
+            "drawn otherwise",
+            lambda model, X: hasattr(X, "__len__") and _is_small(X),
+        ),
+    ),
+    (
+        "manifold.TSNE",
+        "neighbors.KNeighborsClassifier",
+        "neighbors.KNeighborsRegressor",
+        "neighbors.KNeighborsTransformer",
+        "neighbors.LocalOutlierFactor",
+        "neighbors.NearestNeighbors",
+        "neighbors.RadiusNeighborsClassifier",
+        "neighbors.RadiusNeighborsRegressor",
+        "neighbors.RadiusNeighborsTransformer",
+    ): (
+        Condition(
+            "`metric='mahalanobis'` or `'seuclidean'` without `metric_params` is refused, unless "
+            "all rows are compared",
             lambda model, X: (
-                model.metric in ("mahalanobis", "seuclidean") and not model.metric_params
+                isinstance(model.metric, str)
+                and model.metric in ("mahalanobis", "seuclidean")
+                and not model.metric_params
+                and getattr(model, "algorithm", "auto") != "brute"
             ),
         ),
     ),

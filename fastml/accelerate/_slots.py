@@ -9,6 +9,8 @@ pickling, and where scikit-learn has to take over.
 
 from __future__ import annotations
 
+import os
+import threading
 import weakref
 from typing import Any
 
@@ -30,6 +32,22 @@ KEPT = frozenset(
 """Private attributes that no fit has made."""
 
 _table: dict[int, Slot] = {}
+
+
+class _Converting:
+    """One thread makes scikit-learn's attributes at a time; until then, others wait for them."""
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        self.lock = threading.RLock()
+        self.depth = 0  # conversions under way
+
+
+_converting = _Converting()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_converting.begin)
 
 
 def slot_of(model: Any) -> Slot | None:
@@ -109,22 +127,32 @@ class Slot:
 
     def rest(self) -> dict[str, Any]:
         """scikit-learn's attributes that the model was not given; raises `NotConvertible`."""
-        if self._rest is None:
-            self._rest = {}  # for a twin that holds the model, which is then copied
-            if self.twin is not None:
-                from fastml.convert import to_sklearn
-
-                try:
-                    state = vars(to_sklearn(self.twin))
-                except BaseException:
-                    self._rest = None
-                    raise
-                self._rest = {
-                    name: value
-                    for name, value in state.items()
-                    if name not in self.parameters and name not in self.given and name not in KEPT
-                }
+        if self._rest is None or _converting.depth:
+            with _converting.lock:
+                if self._rest is None:
+                    self._rest = self._converted()
+                return self._rest
         return self._rest
+
+    def _converted(self) -> dict[str, Any]:
+        if self.twin is None:
+            return {}
+        from fastml.convert import to_sklearn
+
+        self._rest = {}  # for a twin that holds the model, which is then copied
+        _converting.depth += 1
+        try:
+            state = vars(to_sklearn(self.twin))
+        except BaseException:
+            self._rest = None
+            raise
+        finally:
+            _converting.depth -= 1
+        return {
+            name: value
+            for name, value in state.items()
+            if name not in self.parameters and name not in self.given and name not in KEPT
+        }
 
     def nothing_more(self) -> None:
         """The model has all its attributes."""

@@ -206,6 +206,8 @@ def enet_path(
     Y = np.asarray(y.toarray() if sp.issparse(y) else y, dtype=np.float64).reshape(X.shape[0], -1)
     means = _means(options, X)
     weights = options["sample_weight"]
+    if options["X_offset"] is not None and not sp.issparse(X):
+        weights = None  # scikit-learn's classes hand over dense rows that hold them already
     total = float(X.shape[0] if weights is None else np.sum(weights))
     if isinstance(wanted, Integral):
         cross = CentredDesign(X, weights, centre=False).transposed(Y)

@@ -13,7 +13,7 @@ from upstream.plugin import counterparts
 
 from fastml import accelerate
 from fastml.accelerate._functions import is_served
-from fastml.accelerate._names import CLASSES, FUNCTIONS, NOT_SERVED, names
+from fastml.accelerate._names import CLASSES, FEW_ROWS, FUNCTIONS, NOT_SERVED, names
 from fastml.convert import to_sklearn
 
 SERVED = [f"{module}.{name}" for module, listed in CLASSES.items() for name in listed
@@ -45,10 +45,11 @@ def test_class(path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # deprecated classes
         model, twin = model_and_twin(path)
-    X = specimens.rows(60)
+    n = FEW_ROWS if "DecisionTree" in path else 60
+    X = specimens.rows(n)
     if "Label" in path:
         X = np.arange(60) % 3 if "Multi" not in path else [[i % 3, i % 5] for i in range(60)]
-    y = None if "Label" in path else specimens.target(twin, 60)
+    y = None if "Label" in path else specimens.target(twin, n)
     before = set(vars(type(model)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -56,7 +57,7 @@ def test_class(path):
             assert (model.fit(X) if y is None else model.fit(X, y)) is model
             assert accelerate.ran(model) == "fastml"
             if "Label" not in path:
-                specimens.fitted(twin, X)
+                specimens.fitted(twin, X, n)
                 expected = specimens.outputs(twin, X)
                 expected = {name: value for name, value in expected.items() if hasattr(model, name)}
                 assert_bit_equal(specimens.outputs(model, X), expected)
@@ -70,6 +71,19 @@ def test_class(path):
                 for name in ("predict", "transform", "score_samples"):
                     if name in expected and isinstance(expected[name], np.ndarray):
                         assert np.shape(getattr(each, name)(X)) == expected[name].shape
+
+
+def test_small_trees_are_those_of_scikit_learn():
+    from sklearn.tree import DecisionTreeClassifier
+
+    X, y = specimens.rows(FEW_ROWS), np.arange(FEW_ROWS) % 3
+    with accelerate.enabled():
+        for n, ran in ((FEW_ROWS, "fastml"), (FEW_ROWS - 1, "scikit-learn")):
+            model = DecisionTreeClassifier(random_state=0)
+            assert accelerate.ran(model.fit(X[:n], y[:n])) == ran
+        assert accelerate.ran(model.fit(X[:50].tolist(), y[:50])) == "scikit-learn"
+        with pytest.raises(ValueError, match="Expected 2D array"):  # what has no rows
+            model.fit(5, y)
 
 
 def test_functions_are_found_where_they_are_served():

@@ -11,16 +11,19 @@ from sklearn.base import clone
 from sklearn.cluster import DBSCAN, KMeans
 from sklearn.decomposition import PCA, IncrementalPCA
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, SGDClassifier
 from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 from subprocesses import run_python
 
-from fastml import accelerate
+from fastml import accelerate, convert
 from fastml.accelerate import ran
 
 X = np.random.default_rng(0).normal(size=(60, 3))
@@ -118,7 +121,7 @@ def test_changed_attributes_are_seen():
 
 
 def test_changed_trees_are_seen():
-    model = DecisionTreeClassifier(random_state=0).fit(X, Y)
+    model = DecisionTreeClassifier(random_state=0).fit(np.tile(X, (5, 1)), np.tile(Y, 5))
     before = model.predict(X)
     assert ran(model) == "fastml"
     model.tree_.value[:] = model.tree_.value[:, :, ::-1].copy()
@@ -134,6 +137,23 @@ def test_importances_do_not_hand_out_the_trees():
     np.testing.assert_allclose(
         model.predict_proba(X), np.mean([each.predict_proba(X) for each in model.estimators_], 0)
     )
+
+
+@pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
+def test_methods_come_and_go_with_parameters_set_after_the_fit():
+    model = SVC(kernel="linear").fit(X, Y)
+    assert not hasattr(model, "predict_proba")
+    model.probability = True
+    assert hasattr(model, "predict_proba")
+    with pytest.raises(NotFittedError):
+        model.predict_proba(X)
+
+
+def test_a_metric_without_its_matrix_is_refused_as_by_scikit_learn():
+    with pytest.raises(ValueError, match="V or VI"):
+        KNeighborsClassifier(metric="mahalanobis").fit(X, Y)
+    model = KNeighborsClassifier(metric="mahalanobis", metric_params={"V": np.eye(3)}).fit(X, Y)
+    assert ran(model) == "fastml"
 
 
 def test_parameters_set_after_the_fit_are_used():
@@ -244,7 +264,7 @@ def test_pickles_load_without_fastml(tmp_path):
 
 def test_models_go_on_after_uninstall():
     with accelerate.enabled():
-        models = [KMeans(2).fit(X), DecisionTreeClassifier().fit(X, Y), DBSCAN().fit(X)]
+        models = [KMeans(2).fit(X), GaussianNB().fit(X, Y), DBSCAN().fit(X)]
         expected = [model.predict(X) for model in models[:2]]
         accelerate.uninstall()
         for model, labels in zip(models, expected):
@@ -268,6 +288,75 @@ def test_threads():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_eight_threads_at_once():
+    """Fits of their own, and one model of each class that all read, complete and pickle."""
+    makers = [
+        lambda: KMeans(3, random_state=0, n_init=1),
+        lambda: PCA(2),
+        lambda: StandardScaler(),
+        lambda: LogisticRegression(),
+        lambda: Ridge(),
+        lambda: GaussianNB(),
+        lambda: KNeighborsClassifier(3),
+        lambda: RandomForestClassifier(5, random_state=0),
+        lambda: make_pipeline(StandardScaler(), SVC()),
+    ]
+
+    def said(model):
+        return model.transform(X) if hasattr(model, "transform") else model.predict(X)
+
+    shared = [make().fit(X, Y) for make in makers]
+    expected = [said(model) for model in shared]
+    forest = shared[7]
+    assert "estimators_" not in vars(forest)
+    wrong, start = [], threading.Barrier(8)
+
+    def work():
+        try:
+            start.wait()
+            assert len(forest.estimators_) == 5
+            for make, model, answer in zip(makers, shared, expected):
+                own = make().fit(X, Y)
+                copied = pickle.loads(pickle.dumps(model))
+                np.testing.assert_array_equal(said(own), answer)
+                np.testing.assert_allclose(said(copied), answer, rtol=1e-12, atol=1e-12)
+                if model is not forest:  # handed out its trees
+                    np.testing.assert_array_equal(said(model), answer)
+                assert vars(copied).keys() == vars(pickle.loads(pickle.dumps(own))).keys()
+        except BaseException as error:
+            wrong.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong, wrong
+
+
+def test_a_thread_waits_for_attributes_that_another_one_makes(monkeypatch):
+    forest = RandomForestClassifier(5, random_state=0).fit(X, Y)
+    inside, go, found = threading.Event(), threading.Event(), []
+    make = convert.to_sklearn
+
+    def slow(twin):
+        inside.set()
+        go.wait(20)
+        return make(twin)
+
+    monkeypatch.setattr(convert, "to_sklearn", slow)
+    threads = [threading.Thread(target=lambda: found.append(len(forest.estimators_)))
+               for _ in range(2)]  # fmt: skip
+    threads[0].start()
+    assert inside.wait(20)
+    threads[1].start()
+    threads[1].join(0.2)  # it would have raised by now
+    go.set()
+    for thread in threads:
+        thread.join()
+    assert found == [5, 5]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

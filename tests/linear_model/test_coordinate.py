@@ -275,3 +275,19 @@ def test_newton_steps_of_a_singular_gram_matrix(monkeypatch):
     theirs = sk.Lasso(alpha=0.05, **EXACT).fit(X, y)
     np.testing.assert_allclose(model.predict(X), theirs.predict(X), atol=1e-5)
     assert model.dual_gap_ <= 1e-11 * np.sum(y**2)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csc_array])
+def test_classes_of_scikit_learn_may_call_the_path(container):
+    """They hand over dense rows that are centred and hold the weights, sparse ones that do not."""
+
+    class WithOurs(sk.Lasso):
+        path = staticmethod(enet_path)
+
+    X, y, u = data(60, 5)
+    rows = container(X)
+    for weights in (None, u):
+        expected = sk.Lasso(alpha=0.1, **EXACT).fit(rows, y, sample_weight=weights)
+        found = WithOurs(alpha=0.1, **EXACT).fit(rows, y, sample_weight=weights)
+        np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-7)
+        np.testing.assert_allclose(found.intercept_, expected.intercept_, atol=1e-7)
