@@ -319,8 +319,8 @@ def sum_leaf(node, nodes, rows, gradients, hessians, weights, sums):
     for i in range(nodes[node, NODE_START], nodes[node, NODE_STOP]):
         r = np.uintp(rows[i])
         w = weights[r] if weighted else 1.0
-        g += w * gradients[r]
-        h += w * hessians[r]
+        g += w * np.float64(gradients[r])
+        h += w * np.float64(hessians[r])
     sums[node, 0] = g
     sums[node, 1] = h
 
