@@ -52,7 +52,7 @@ import llvmlite.binding
 import numba
 from numba import njit, prange
 
-from fastml import _borrowing, _linking, _native, _sharing, _sources
+from fastml import _borrowing, _frontend, _linking, _native, _sharing, _sources
 from fastml._prebuilt import levels
 
 try:
@@ -364,7 +364,7 @@ def _flag(name: str) -> bool:
 
 _OWN_SOURCES = [
     Path(str(module.__file__)).read_text()
-    for module in (sys.modules[__name__], _borrowing, _linking, _sharing, _sources)
+    for module in (sys.modules[__name__], _borrowing, _frontend, _linking, _sharing, _sources)
 ]
 
 

@@ -11,9 +11,10 @@ The types of built-in operations are looked up once as well: for every ``a[i]`` 
 tries all implementations that it knows in turn, dozens of them, and does so again for the same
 types at the next place. That is another tenth. Python's garbage collector, which looks through the
 compiler's many objects again and again and finds next to nothing, waits until the end: a seventh.
-References to borrowed arrays are not counted (see `fastml._borrowing`).
+References to borrowed arrays are not counted (see `fastml._borrowing`), and what Numba's front end
+does in vain is left out (see `fastml._frontend`).
 
-All this, `fastml._borrowing` and `fastml._sharing` depend on Numba's internals, which may change.
+All this, those two and `fastml._sharing` depend on Numba's internals, which may change.
 So before the first kernel is compiled with a new cache folder, `prove` compiles a small function of
 each kind and runs it. On any error, or a wrong result, `sound` becomes False and kernels are
 Numba's ordinary functions from then on: slower to compile, equal otherwise. Where Numba lacks a
@@ -30,7 +31,7 @@ import types as python_types
 from collections.abc import Callable
 from pathlib import Path
 
-from fastml import _borrowing
+from fastml import _borrowing, _frontend
 
 sound = True
 """Whether kernels are linked: True until `prove` has found otherwise."""
@@ -135,13 +136,20 @@ def _define_adopt():
             self.overloads[tuple(cres.signature.args)] = cres
 
     known: dict[tuple, tuple] = {}
+    summaries: dict[int, tuple] = {}
+
+    def summary(flags):
+        """The options in force, as a text: they are set before types are inferred."""
+        if id(flags) not in summaries:
+            summaries[id(flags)] = flags, flags.summary()
+        return summaries[id(flags)][1]
 
     def resolve_once(function, context, args, kws):
         """`Function.get_call_type`, which also notes the implementation that it chose."""
         if not sound:
             return resolve(function, context, args, kws)
         flags = ConfigStack.top_or_none()
-        options = None if flags is None else flags.summary()
+        options = None if flags is None else summary(flags)
         key = id(function), tuple(args), tuple(kws.items()) if kws else (), options
         if key in known:
             _, signature, implementation = known[key]
@@ -154,6 +162,7 @@ def _define_adopt():
 
     lower, numbas_class = NativeLowering.run_pass, NativeLowering.lowering_class
     borrowing_class = _borrowing.make_lower()
+    replaced = [(*each, vars(each[0])[each[1]]) for each in _frontend.replacements()]
 
     def lower_numbas(self, state):
         """`NativeLowering.run_pass`, which only links what is Numba's own."""
@@ -172,11 +181,16 @@ def _define_adopt():
         gc.disable()
         types.Function.get_call_type, NativeLowering.run_pass = resolve_once, lower_numbas
         NativeLowering.lowering_class = property(lambda self: borrowing_class)
+        for owner, name, ours, _ in replaced if sound else ():
+            setattr(owner, name, ours)
         try:
             yield
         finally:
             del types.Function.get_call_type, NativeLowering.run_pass  # the inherited ones are back
             NativeLowering.lowering_class = numbas_class
+            for owner, name, _, numbas in replaced:
+                setattr(owner, name, numbas)
+            summaries.clear()
             if collecting:
                 gc.enable()
 

@@ -1,5 +1,6 @@
 """Kernels compiled ahead of time for a level of CPUs: found, checked, and never trusted blindly."""
 
+import argparse
 import json
 import os
 import time
@@ -9,6 +10,7 @@ import pytest
 from subprocesses import run_python
 
 from fastml import _jit
+from fastml._cli.prebuild import add_arguments
 from fastml._prebuilt import levels as prebuilt
 from fastml._prebuilt.levels import LEVELS, Level, Shelf, levels_of
 from fastml._sources import read_imports
@@ -154,3 +156,27 @@ def test_a_kernel_of_a_lower_level_runs_and_a_corrupt_one_is_compiled(tmp_path):
     for path in folder.rglob("*.fml"):
         path.write_bytes(path.read_bytes()[:-9])
     assert run("also empty") == (expected, compiled, 0)
+
+
+def test_a_higher_level_may_hold_some_kernels_only(tmp_path, monkeypatch):
+    """AVX-512 is not always faster: v3 is the default, and v4 brings the kernels that gain."""
+    monkeypatch.setattr(prebuilt, "FOLDER", tmp_path / "package")
+    for name, files in (("x86-64-v3", "ab"), ("x86-64-v4", "a")):
+        made = [tmp_path / f"{each}.fml" for each in files]
+        for path in made:
+            path.write_text(f"{path.stem} of {name}")
+        prebuilt.write(LEVELS[name], "this build", made, {})
+    features = dict.fromkeys(LEVELS["x86-64-v4"].needs, True)
+    high, low = prebuilt.shelves("this build", features)
+    assert (high.read("a.fml"), high.read("b.fml")) == (b"a of x86-64-v4", None)
+    assert low.read("b.fml") == b"b of x86-64-v3"
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    assert parser.parse_args([]).levels == "x86-64-v3"
+
+
+@pytest.mark.parametrize("module", ["numba", "llvmlite"])
+def test_code_of_another_runtime_is_of_another_build(module, monkeypatch):
+    before = _jit.build()
+    monkeypatch.setattr(getattr(_jit, module), "__version__", "0.0.1")
+    assert _jit.build.__wrapped__() != before

@@ -25,7 +25,7 @@ from source_tree import (
 from subprocesses import run_python
 
 JIT = PACKAGE / "_jit.py"
-BEHIND_IT = {PACKAGE / f"{name}.py" for name in ("_borrowing", "_linking", "_sharing")}
+BEHIND_IT = {PACKAGE / f"{name}.py" for name in ("_borrowing", "_frontend", "_linking", "_sharing")}
 SIMD = {  # the files that write LLVM code
     KERNELS / f"{name}.py"
     for name in (

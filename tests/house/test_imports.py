@@ -7,7 +7,7 @@ from import_graph import cycles, fastml_graph, graph_of_houses, import_graph, li
 from source_tree import ROOT, SOURCES, imports, tree_of
 
 LAYERS = (
-    {"_borrowing", "_native", "_sharing", "_sources"},
+    {"_borrowing", "_frontend", "_native", "_sharing", "_sources"},
     {"_linking", "_prebuilt"},
     {"_docs", "_jit", "_sklearn"},
     {"_progress", "_threads", "_validation", "kernels"},
