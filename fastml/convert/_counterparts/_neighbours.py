@@ -14,26 +14,12 @@ INDEX = ("_fit_method", "_fit_X", "_kernel_metric", "_tree")
 
 def search_forth(converter, model, made) -> None:
     made._fit_X = converter.value(model._fit_X, "_fit_X")
-    made._fit_method, made._tree = _their_method(model), None
-    if made._fit_method in ("kd_tree", "ball_tree"):
+    made._fit_method, made._tree = model._fit_method, None
+    if model._tree is not None:
         made._tree = _their_tree(
-            made._fit_method, made._fit_X, model.leaf_size, model.effective_metric_,
+            model._fit_method, made._fit_X, model.leaf_size, model.effective_metric_,
             model.effective_metric_params_,
         )  # fmt: skip
-
-
-def _their_method(model) -> str:
-    """How scikit-learn searches; it takes trees for few rows too, where fastml compares all.
-
-    Its comparison of all rows rounds more than its trees do.
-    """
-    X, metric, params = model._fit_X, model.effective_metric_, model.effective_metric_params_
-    few = model.n_neighbors is None or model.n_neighbors < X.shape[0] // 2
-    if model.algorithm != "auto" or hasattr(X, "tocsr") or X.shape[1] > 15 or not few:
-        return model._fit_method
-    if metric in ("euclidean", "manhattan", "chebyshev"):
-        return "kd_tree"
-    return "ball_tree" if metric == "seuclidean" and "V" in params else model._fit_method
 
 
 def _their_tree(kind: str, X, leaf_size: int, metric, params: dict, **more):
