@@ -11,7 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from fastml._engines.spark_jobs import PASSED_ON, column_of_numbers, failure, matrix_of, sent
+from fastml._engines.spark_jobs import (
+    PASSED_ON,
+    column_for_arrow,
+    column_of_numbers,
+    failure,
+    matrix_of,
+    sent,
+)
 from fastml.blocks import _cache
 from fastml.blocks._files import Arrays, write_block
 from fastml.blocks._sources import PiecesSource, Rechunked
@@ -32,8 +39,8 @@ def pieces_of_dataframe(
         wanted = list(dict.fromkeys([*columns, *([target] if target else []),
                                      *([weight] if weight else [])]))  # fmt: skip
         # Numbers for names: Spark's mapInArrow takes a dot in a name for a field.
-        numbered = [f"{_quoted(name)} as c{i}" for i, name in enumerate(wanted)]
-        written = frame.selectExpr(*numbered).mapInArrow(
+        numbered = [column_for_arrow(frame, n).alias(f"c{i}") for i, n in enumerate(wanted)]
+        written = frame.select(*numbered).mapInArrow(
             sent(write_pieces, wanted, *state),
             "part int, piece int, file string, n_rows long, told string",
         )
@@ -60,10 +67,6 @@ def pieces_of_dataframe(
         names,
         lambda blocks: weakref.finalize(blocks, shutil.rmtree, folder, ignore_errors=True),
     )
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def chosen_columns(frame, features, target, weight) -> tuple[list[str], list[str] | None]:

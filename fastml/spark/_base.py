@@ -19,6 +19,7 @@ from pyspark.ml.util import (
     MLWriter,
 )
 
+from fastml._engines.spark_jobs import need_session
 from fastml._engines.spark_scores import ModelAnswers, ScoreColumn, kind_of
 from fastml.blocks import Blocks, SparkExecutor, fit
 from fastml.convert import load, save
@@ -207,7 +208,8 @@ class FrameEstimator(TabledParams, Estimator, InFiles):
             raise ValueError(f"runOn must be one of {', '.join(RUN_ON)}, got {where!r}")
         if where == "auto":
             n_bytes = blocks.n_rows * blocks.n_features * blocks.dtype.itemsize
-            where = "driver" if n_bytes <= FEW_BYTES else "spark"
+            alone = need_session(spark).master.startswith("local[")  # the same cores, and no jobs
+            where = "driver" if alone or n_bytes <= FEW_BYTES else "spark"
         return SparkExecutor(spark) if where == "spark" else None
 
     def _learned(self, blocks: Blocks, spark):

@@ -22,7 +22,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from fastml._engines.spark_jobs import need_session, sent
+from fastml._engines.spark_jobs import column_for_arrow, need_session, quoted, sent
 from fastml._engines.spark_scores import ModelAnswers, ScoreColumn, Scoring, kind_of, score_structs
 
 TYPES: dict[str, DataType] = {
@@ -121,7 +121,7 @@ def with_columns(frame, shared: Shared, features, made: list[ScoreColumn], thres
     if not made:
         return frame
     context = need_session(frame.sparkSession)
-    taken_along = F.struct(*[F.col(_quoted(name)).alias(name) for name in features])
+    taken_along = F.struct(*[column_for_arrow(frame, name).alias(name) for name in features])
     scoring = Scoring(shared.key, features, made, thresholds)
     work: Any = sent(score_structs, scoring, shared=shared.broadcast(context))
     kind = StructType([StructField(column.name, TYPES[column.kind]) for column in made])
@@ -130,8 +130,4 @@ def with_columns(frame, shared: Shared, features, made: list[ScoreColumn], thres
     udf = make(work, kind)
     name = f"scores_{uuid.uuid4().hex}"
     scored = frame.select("*", udf(taken_along).alias(name))
-    return scored.select("*", *[f"{name}.{_quoted(c.name)}" for c in made]).drop(name)
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+    return scored.select("*", *[f"{name}.{quoted(c.name)}" for c in made]).drop(name)
