@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -45,6 +46,17 @@ class ThreadsExecutor:
 
     def __init__(self, n_jobs=None):
         self.n_jobs = n_jobs
+        self._pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
+
+    def _pool(self, threads: int) -> ThreadPoolExecutor:
+        """Kept from pass to pass: its threads end with the executor. A fork has none of them."""
+        key = os.getpid(), threads
+        if key not in self._pools:
+            self._pools = {key: ThreadPoolExecutor(threads, thread_name_prefix="fastml-blocks")}
+        return self._pools[key]
+
+    def __getstate__(self):
+        return {"n_jobs": self.n_jobs, "_pools": {}}
 
     def run(self, task: BlockTask) -> Iterator[Any]:
         """What the task returns for every block, in their order."""
@@ -55,8 +67,9 @@ class ThreadsExecutor:
             for number in range(n_blocks):
                 yield limit.run(_limited, task, number, threads)
             return
-        pool = ThreadPoolExecutor(threads, thread_name_prefix="fastml-blocks")
+        pool = self._pool(threads)
         waiting: deque[Future] = deque()
+        done = False
         try:
             for number in range(n_blocks):
                 waiting.append(pool.submit(_limited, task, number, 1))
@@ -64,8 +77,11 @@ class ThreadsExecutor:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
+            done = True
         finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+            if not done:  # an error, Ctrl-C, or whoever reads has read enough
+                pool.shutdown(wait=True, cancel_futures=True)
+                self._pools = {}
 
 
 def _limited(task: BlockTask, number: int, threads: int) -> Any:

@@ -1,5 +1,6 @@
 """Models of blocks: those of all rows in memory, and the same bits whoever does the work."""
 
+import gc
 import pickle
 import signal
 import subprocess
@@ -359,6 +360,22 @@ def test_no_more_is_read_ahead_than_needed():
     results.close()
     assert len(seen) <= 8  # of 35
     assert not [t for t in threading.enumerate() if t.name.startswith("fastml-blocks")]
+
+
+def test_threads_are_kept_from_pass_to_pass_and_end_with_the_executor():
+    executor = ThreadsExecutor(2)
+    names = []
+    for _ in range(3):
+        list(executor.run(BlockTask(blocks_of(block_rows=20), busy, ([],))))
+        names.append({t.ident for t in threading.enumerate() if "fastml-blocks" in t.name})
+    assert len(set().union(*names)) == 2
+    pickle.loads(pickle.dumps(executor))
+    threads = [t for t in threading.enumerate() if "fastml-blocks" in t.name]
+    del executor
+    gc.collect()
+    for thread in threads:
+        thread.join(10.0)
+        assert not thread.is_alive()
 
 
 INTERRUPTED = """
