@@ -117,10 +117,12 @@ def _try_everything(path: str, parameters: Mapping[str, Any], dtype: str) -> Non
 
     X, y = few_rows(dtype)
     model = trial(find(f"fastml.{path}"), **parameters)
-    if "X" not in inspect.signature(model.fit).parameters:  # of labels alone
+    names = inspect.signature(model.fit).parameters
+    if "X" not in names:  # labels alone, or a kernel matrix
         labels = y[:, None].tolist() if get_tags(model).target_tags.two_d_labels else y
-        model.fit(labels)
-        model.transform(labels)
+        given = X @ X.T if "K" in names else labels
+        model.fit(given)
+        model.transform(given)
         return
     if is_regressor(model):
         tags = get_tags(model).target_tags

@@ -37,9 +37,9 @@ class KernelCenterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     >>> from fastml.preprocessing import KernelCenterer
     >>> X = np.array([[1.0, -2.0], [-2.0, 1.0], [4.0, 1.0]])
     >>> KernelCenterer().fit_transform(X @ X.T)
-    array([[  4.,  -1.,  -3.],
-           [ -1.,   9.,  -8.],
-           [ -3.,  -8.,  11.]])
+    array([[ 4., -2., -2.],
+           [-2., 10., -8.],
+           [-2., -8., 10.]])
     """
 
     # X is called K here, and no user is to route it.

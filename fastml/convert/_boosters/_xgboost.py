@@ -101,7 +101,7 @@ def read(content: dict) -> TrainedElsewhere:
     n_features = int(facts["num_feature"])
     n_outputs = max(1, int(facts["num_class"]), int(facts.get("num_target", 1)))
     kept, outputs = _kept(booster["model"], learner.get("attributes", {}), weights)
-    parallel = booster["model"]["gbtree_model_param"].get("num_parallel_tree", 1)
+    parallel = booster["model"].get("gbtree_model_param", {}).get("num_parallel_tree", 1)
     per_iteration = max(1, n_outputs * int(parallel))
     categories = _categories([table for table, _ in kept])
     trees = _by_output(
