@@ -1,8 +1,9 @@
 """Build a platform wheel that carries the compiled kernels of one family, install it, count.
 
 ``try_prebuilt.py PYTHON`` of an environment that has what fastml depends on: the wheel replaces the
-fastml that is there. With an empty cache nothing may be compiled, and with the files of the wheel
-damaged the answers must be the same. Run from a checkout; it works on a copy.
+fastml that is there. With an empty cache nothing may be compiled; a warm-up brings native code, and
+that serves from then on; with the files of the wheel damaged the answers must be the same. Run from
+a checkout; it works on a copy.
 """
 
 import os
@@ -17,12 +18,18 @@ FAMILY = "density"
 
 PROBE = f"""
 import numpy as np, fastml
-from fastml import _jit
+from fastml import _jit, _warmup
 from fastml.density import bandwidth_lscv
 assert "site-packages" in fastml.__file__, fastml.__file__
 answer = bandwidth_lscv(np.random.default_rng(0).normal(size=300))
-fastml.warmup({FAMILY!r}, n_jobs=1)
+_warmup._in_this_process(_warmup.steps({FAMILY!r}), None)
 print(repr(float(answer)), _jit.statistics.compiled, _jit.statistics.prebuilt)
+"""
+
+
+WARM_UP = f"""
+import fastml
+print(fastml.warmup({FAMILY!r}))
 """
 
 
@@ -30,12 +37,17 @@ def run(*command, **settings):
     return subprocess.run(command, check=True, text=True, **settings)
 
 
-def probe(python, cache):
+def run_inside(python, cache, program):
+    """What ``program`` prints in the environment of ``python``, by words."""
     environment = {**os.environ, "FASTML_CACHE_DIR": str(cache), "FASTML_QUIET": "1"}
     environment.pop("PYTHONPATH", None)
-    cache.mkdir(parents=True)
-    done = run(python, "-c", PROBE, env=environment, cwd=cache.parent, stdout=subprocess.PIPE)
-    answer, compiled, prebuilt = done.stdout.split()
+    cache.mkdir(parents=True, exist_ok=True)
+    done = run(python, "-c", program, env=environment, cwd=cache.parent, stdout=subprocess.PIPE)
+    return done.stdout.split()
+
+
+def probe(python, cache):
+    answer, compiled, prebuilt = run_inside(python, cache, PROBE)
     return answer, int(compiled), int(prebuilt)
 
 
@@ -67,6 +79,9 @@ def main(python):
         answer, compiled, prebuilt = probe(python, cache / "empty")
         assert compiled == 0, f"{compiled} functions were compiled"
         assert prebuilt > 0
+        (native,) = run_inside(python, cache / "warm", WARM_UP)
+        assert int(native) >= prebuilt, f"a warm-up compiled {native} functions"
+        assert probe(python, cache / "warm")[1:] == (0, 0), "native code goes first"
         where = "import fastml; print(fastml.__path__[0])"
         folder = run(python, "-c", where, cwd=scratch, stdout=subprocess.PIPE).stdout.strip()
         for path in Path(folder, "_prebuilt").rglob("*.fml"):
@@ -76,7 +91,7 @@ def main(python):
         assert compiled == prebuilt, f"{compiled} functions compiled, {prebuilt} were damaged"
         sys.stdout.write(
             f"{wheel.name}, {wheel.stat().st_size / 1e6:.2f} MB: {prebuilt} functions loaded, "
-            "none compiled; all damaged, all compiled\n"
+            "none compiled; a warm-up replaced all; all damaged, all compiled\n"
         )
 
 

@@ -18,7 +18,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     os.environ.setdefault("FASTML_QUIET", "1")  # commands say themselves when they compile
     try:
-        return options.run(options)
+        status = options.run(options)
+        print(end="", flush=True)
+        return status
+    except BrokenPipeError:  # the reader has seen enough, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python flushes once more at its end
+        return 141  # what a shell says of a process that SIGPIPE ended
     except CommandError as error:
         print(f"fastml {options.command}: {error}", file=sys.stderr)
         return 2

@@ -3,6 +3,7 @@
 A step is one such call. Steps of one estimator compile much the same kernels, so that they go to
 one process together, and the estimators are shared out among as many processes as there are cores.
 What is finished is noted in the cache folder: a warm-up that was interrupted goes on where it was.
+Code that came with a wheel does not count as compiled: a warm-up brings code for this very CPU.
 Afterwards no registered kernel is left uncompiled and no later call compiles one; tests check both.
 """
 
@@ -217,7 +218,8 @@ def warmup(
         Compile for this type of data only. None means both.
     n_jobs : int, default=None
         Processes. None means one for each core. 1 means this process, which then has the kernels
-        loaded. Interrupted or repeated with more than one, it leaves out what was finished before.
+        loaded (but another process where a wheel brought code: what is loaded cannot be replaced).
+        Interrupted or repeated in other processes, it leaves out what was finished before.
 
     Returns
     -------
@@ -229,12 +231,13 @@ def warmup(
     >>> import fastml
     >>> fastml.warmup()  # doctest: +SKIP
     """
-    from fastml._jit import cache_folder, jit_enabled
+    from fastml._jit import cache_folder, jit_enabled, prebuilt_shelves
     from fastml._threads import effective_n_threads
 
     n_jobs = effective_n_threads(n_jobs)
     chosen = steps(only, dtype)
-    if n_jobs == 1 or cache_folder() is None or not jit_enabled() or not sys.executable:
+    here = n_jobs == 1 and not prebuilt_shelves()
+    if here or cache_folder() is None or not jit_enabled() or not sys.executable:
         return _in_this_process(chosen, progress)
     return in_processes(chosen, n_jobs, progress, folder=cache_folder())
 
@@ -289,6 +292,7 @@ class _Pool:
         root = str(Path(__file__).parents[1])
         program = f"import sys; sys.path.insert(0, {root!r}); import fastml._warmup as w; w.work()"
         quiet = {**environment, "FASTML_QUIET": "1", "OMP_WAIT_POLICY": "passive"}
+        quiet["FASTML_NO_PREBUILT"] = "1"  # what a wheel brought would be loaded, not compiled
         if n_processes > 1:  # BLAS's threads spin while they wait: other processes need the cores
             quiet["OPENBLAS_NUM_THREADS"] = "1"
         try:

@@ -158,6 +158,49 @@ def test_a_kernel_of_a_lower_level_runs_and_a_corrupt_one_is_compiled(tmp_path):
     assert run("also empty") == (expected, compiled, 0)
 
 
+WARMED = """
+import json
+import fastml
+from fastml import _jit, _warmup
+small = "metrics.adjusted_mutual_info_score"
+n = fastml.warmup(small, n_jobs={n_jobs}) if {n_jobs} else 0
+here = _jit.statistics.compiled
+_warmup._in_this_process(_warmup.steps(small), None)
+print(json.dumps([n, here, _jit.statistics.compiled, _jit.statistics.prebuilt]))
+"""
+
+
+@pytest.mark.skipif(not _jit.jit_enabled(), reason="nothing is compiled")
+def test_a_warm_up_replaces_code_of_a_level_by_native_code(tmp_path):
+    from llvmlite.binding import get_host_cpu_features
+
+    if not (levels := levels_of(get_host_cpu_features())):
+        pytest.skip("this CPU is of no level")
+    level, folder, root = levels[-1], tmp_path / "package", Path(_jit.__file__).parents[1]
+    # Processes of the warm-up are to find the level too: Python reads this file as it starts.
+    (tmp_path / "sitecustomize.py").write_text(
+        "from pathlib import Path\nfrom fastml._prebuilt import levels\n"
+        f"levels.FOLDER = Path({str(folder)!r})\n"
+    )
+    path = os.pathsep.join([str(tmp_path), str(root), os.environ.get("PYTHONPATH", "")])
+
+    def run(cache, n_jobs, **environment):
+        cache = tmp_path / cache
+        code = WARMED.format(n_jobs=n_jobs)
+        return json.loads(run_python(code, FASTML_CACHE_DIR=cache, PYTHONPATH=path, **environment))
+
+    _, _, n_functions, _ = run("of the level", 0, **level.environment)
+    prebuilt.write(
+        level,
+        _jit.build(),
+        (tmp_path / "of the level").rglob("*.fml"),
+        {},
+        folder / prebuilt.folder_of(level).relative_to(prebuilt.FOLDER),
+    )
+    assert run("empty", 0) == [0, 0, 0, n_functions]
+    assert run("warm", 1) == [n_functions, 0, 0, 0]
+
+
 def test_a_higher_level_may_hold_some_kernels_only(tmp_path, monkeypatch):
     """AVX-512 is not always faster: v3 is the default, and v4 brings the kernels that gain."""
     monkeypatch.setattr(prebuilt, "FOLDER", tmp_path / "package")

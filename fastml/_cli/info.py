@@ -159,6 +159,10 @@ def _more_than(level: Level) -> str:
     own = {name[1:] for name in features.split(",") if name.startswith("+")} - set(level.needs)
     found = [name for name in SIMD if name in own]
     what = f"{len(own)} instruction sets" + (f", {', '.join(found)} among them" if found else "")
+    bits = max((SIMD[name] for name in level.needs if name in SIMD), default=128)
+    wider = max((SIMD[name] for name in found), default=bits)
+    if wider > bits:
+        what += f"; vectors of up to {wider} bits, not {bits}"
     return f"{what}; tuned for {cpu} (`warmup` brings it)"
 
 

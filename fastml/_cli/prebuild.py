@@ -57,7 +57,7 @@ def _compile(level: Level, only: str | None, cache: str) -> None:
     from fastml._threads import effective_n_threads
     from fastml._warmup import demo_steps, in_processes, steps
 
-    environment = {**level.environment, "FASTML_CACHE_DIR": cache, "FASTML_NO_PREBUILT": "1"}
+    environment = {**level.environment, "FASTML_CACHE_DIR": cache}
     progress = Progress()
     try:
         wanted = None if only is None else [name.strip() for name in only.split(",")]

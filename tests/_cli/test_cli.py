@@ -3,6 +3,7 @@
 import dataclasses
 import io
 import json
+import os
 import re
 import sys
 import tomllib
@@ -18,7 +19,7 @@ from fastml._cases._case import FAMILIES, Case, Quality, cases, family_of, sizes
 from fastml._cli import bench, demo, machine, report, timing
 from fastml._cli.progress import Progress
 from fastml._cli.table import markdown, number, plain, seconds
-from tests.subprocesses import run_python
+from tests.subprocesses import run_python, start_python
 
 ROOT = Path(__file__).parents[2]
 
@@ -177,8 +178,20 @@ def test_info_says_where_kernels_come_from(tmp_path):
     (line,) = (line for line in after.splitlines() if "native code adds" in line)
     assert "instruction sets" in line
     assert "tuned for" in line
+    widest = re.search(r"widest vectors +(\d+) bits", after).group(1)
+    assert (f"vectors of up to {widest} bits, not 128" in line) == (int(widest) > 128)
     code = "from fastml.__main__ import main; main(['info'])"
     assert "Python: NUMBA_DISABLE_JIT" in run_python(code, NUMBA_DISABLE_JIT=1)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes of a shell")
+def test_a_reader_that_has_seen_enough_is_no_error():
+    """As in ``python -m fastml info | head -3``."""
+    process = start_python("import sys; from fastml.__main__ import main; sys.exit(main(['info']))")
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    process.stderr.close()
+    assert process.wait(60) == 141
 
 
 def test_info_counts_the_cache(tmp_path):
