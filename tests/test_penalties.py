@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 
 from fastml import losses, penalties
 from fastml.linear_model import (
     ElasticNet,
     L0Regressor,
+    LogisticRegression,
     MultiTaskElasticNet,
     QuantileRegressor,
     penalty_path,
@@ -254,3 +256,70 @@ def test_refused_paths():
 
     with pytest.warns(ConvergenceWarning, match="from stationary"):
         penalty_path(X, y, penalties.L1Penalty(0.01), max_iter=1)
+
+
+# ---------------------------------------------------------------------------- several classes
+
+
+def of_classes(seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(200, 5)) + 1.0
+    return X, np.argmax(X[:, :3] + rng.gumbel(size=(200, 3)), axis=1), rng.uniform(0.5, 2.0, 200)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_path_of_classes_is_that_of_a_softmax(intercept):
+    X, y, u = of_classes()
+    strengths = [1.0, 0.1, 0.01]
+    path = penalty_path(
+        X, y, [penalties.L2Penalty(a) for a in strengths], loss=losses.Multinomial(),
+        sample_weight=u, fit_intercept=intercept, tol=1e-9,
+    )  # fmt: skip
+    assert path.coefs.shape == (3, 3, 5)
+    assert path.intercepts.shape == (3, 3)
+    for a, coefs, levels in zip(strengths, path.coefs, path.intercepts):
+        exact = LogisticRegression(
+            C=1.0 / (a * u.sum()), tol=1e-11, max_iter=1000, fit_intercept=intercept
+        ).fit(X, y, u)
+        assert_allclose(coefs, exact.coef_, atol=1e-7)
+        # A number that all intercepts share changes nothing.
+        expected = exact.intercept_ - exact.intercept_.mean() if intercept else 0.0
+        assert_allclose(levels - levels.mean(), expected, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "penalty",
+    [penalties.L1Penalty(0.05), penalties.ElasticNetPenalty(0.1), penalties.GroupPenalty(0.1),
+     penalties.Ball(1.0), penalties.NonNegative()],
+)  # fmt: skip
+def test_points_of_classes_are_minima(penalty):
+    """No move of any entry is an improvement; CSR and one thread give the same."""
+    X, y, _ = of_classes()
+    loss = losses.Multinomial()
+    path = penalty_path(X, y, penalty, loss=loss, tol=1e-8)
+    W, level = path.coefs[0].T, path.intercepts[0]
+
+    def objective(W):
+        return loss.value(y, X @ W + level).mean() + penalty.value(W)
+
+    assert path.objectives[0] == pytest.approx(objective(W))
+    for j in range(5):
+        for k in range(3):
+            for h in (-1e-3, 1e-3):
+                moved = W.copy()
+                moved[j, k] += h
+                assert objective(moved) >= path.objectives[0] - 1e-9
+    if isinstance(penalty, penalties.GroupPenalty):
+        dropped = (W == 0.0).all(axis=1)
+        assert dropped.any()
+        assert (W[~dropped] != 0.0).all()
+    one = penalty_path(X, y, penalty, loss=loss, tol=1e-8, n_jobs=1)
+    assert_array_equal(one.coefs, path.coefs)
+    sparse = penalty_path(csr_array(X), y, penalty, loss=loss, tol=1e-8)
+    assert_allclose(sparse.coefs, path.coefs, atol=1e-6)
+
+
+@pytest.mark.parametrize("wrong", [[0, 2, 0, 2], [0, 0, 0, 0], [0.5, 1, 0, 1], [-1, 0, 1, 0]])
+def test_path_of_classes_asks_for_their_numbers(wrong):
+    with pytest.raises(ValueError, match="class numbers"):
+        penalty_path(np.ones((4, 2)), wrong, penalties.L1Penalty(), loss=losses.Multinomial())

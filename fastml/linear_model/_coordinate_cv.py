@@ -12,7 +12,7 @@ from fastml._docs import documented
 from fastml._engines.linear.elastic_net import penalty_grid
 from fastml._progress import CallbackSupport, fit_steps
 from fastml._sklearn import Interval, StrOptions, fit_context, raise_for_params
-from fastml._threads import effective_n_threads
+from fastml._threads import effective_n_threads, single_threaded_blas
 from fastml._validation import FLOATS, validate_data
 from fastml.linear_model._base import LinearPredictor, settled
 from fastml.linear_model._docs import NET_ENTRIES
@@ -137,11 +137,12 @@ class _PathCV(CallbackSupport, ChosenByFolds, LinearPredictor):
             return found
 
         threads = effective_n_threads(self.n_jobs, 10.0 * rows.X.shape[0] * rows.X.shape[1])
-        if threads == 1 or options["shuffle"] is not None or steps.told:
-            found = [work(job) for job in jobs]
-        else:
-            with ThreadPoolExecutor(threads) as pool:
-                found = list(pool.map(work, jobs))
+        with single_threaded_blas():  # folds are the threads, and bits do not depend on them
+            if threads == 1 or options["shuffle"] is not None or steps.told:
+                found = [work(job) for job in jobs]
+            else:
+                with ThreadPoolExecutor(threads) as pool:
+                    found = list(pool.map(work, jobs))
         gaps = np.concatenate([gap for _, gap in found])
         warn_of_gaps(gaps, 0.0, self.max_iter, stacklevel=5)
         return np.reshape([error for error, _ in found], (len(l1_ratios), len(rows.folds), -1))

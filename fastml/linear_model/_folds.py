@@ -31,6 +31,13 @@ def fold_average(values, weights):
     return np.average(values, axis=0, weights=weights)
 
 
+def rows_at(rows):
+    """The index array ``rows``, as a slice where they follow each other: no copy of them."""
+    if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all():
+        return slice(int(rows[0]), int(rows[-1]) + 1)
+    return rows
+
+
 class ChosenByFolds:
     """A model that splits its rows by ``cv``, which metadata may be routed to."""
 
@@ -105,9 +112,10 @@ class FoldMoments:
         return bool((seen == 1).all())
 
     def _moments(self, rows):
-        weights = self.weights if rows is None or self.weights is None else self.weights[rows]
-        X, Y = (self.X, self.Y) if rows is None else (self.X[rows], self.Y[rows])
-        return moments.moments_of(X, Y, weights, *self.shift)
+        at = slice(None) if rows is None else rows_at(rows)
+        weights = None if self.weights is None else self.weights[at]
+        X = self.X if rows is None else self.X[at]
+        return moments.moments_of(X, self.Y[at], weights, *self.shift)
 
     def cross(self):
         if self.by_gram:
@@ -132,6 +140,7 @@ class FoldMoments:
                 None if sp.issparse(self.X) else False,
             )  # fmt: skip
             found = solve(part, l1, l2, **options)
+        test = rows_at(test)
         left = None if self.weights is None else self.weights[test]
         n_targets = self.Y.shape[1]
         errors = np.zeros(len(alphas))

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from fastml._engines.smooth_linear.design import SmoothDesign
 from fastml._engines.smooth_linear.multipliers import KinkedProblem, Pieces
-from fastml._engines.smooth_linear.proximal import ProximalProblem
+from fastml._engines.smooth_linear.proximal import ClassesProblem, ProximalProblem
 from fastml._sklearn import Interval, validate_params
 from fastml._validation import FLOATS, check_array, check_sample_weight
-from fastml.losses import RowLoss, Squared
+from fastml.losses import Multinomial, RowLoss, Squared
 from fastml.penalties import Penalty
 
 
@@ -24,10 +24,10 @@ class PenaltyPath(NamedTuple):
     """Models along a path; one entry, or row, per penalty."""
 
     coefs: NDArray
-    """(n_penalties, n_features)."""
+    """(n_penalties, n_features); of several classes (n_penalties, n_classes, n_features)."""
 
     intercepts: NDArray
-    """Constants, 0 without them."""
+    """Constants, 0 without them; of several classes (n_penalties, n_classes)."""
 
     objectives: NDArray
     """Mean loss plus penalty."""
@@ -44,7 +44,7 @@ class PenaltyPath(NamedTuple):
         "X": ["array-like", "sparse matrix"],
         "y": ["array-like"],
         "penalties": [Penalty, list, tuple],
-        "loss": [RowLoss],
+        "loss": [RowLoss, Multinomial],
         "sample_weight": ["array-like", None],
         "fit_intercept": ["boolean"],
         "tol": [Interval(Real, 0.0, None, closed="neither")],
@@ -58,7 +58,7 @@ def penalty_path(
     y,
     penalties: Penalty | Sequence[Penalty],
     *,
-    loss: RowLoss = Squared(),  # noqa: B008 (frozen)
+    loss: RowLoss | Multinomial = Squared(),  # noqa: B008 (frozen)
     sample_weight=None,
     fit_intercept=True,
     tol=1e-6,
@@ -72,15 +72,18 @@ def penalty_path(
     until it does not matter (the method of multipliers). For lasso and elastic net of squared
     losses `enet_path` is faster, for quantiles `QuantileRegressor`, for hinges `LinearSVC`.
 
+    Under `Multinomial` every class has weights and an intercept; penalties see them as an array
+    (features, classes), so that `GroupPenalty` keeps or drops a feature for all classes.
+
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Rows; columns of like sizes help.
     y : array-like of shape (n_samples,)
-        Targets, as the loss takes them.
+        Targets, as the loss takes them; class numbers from 0 on for `Multinomial`.
     penalties : Penalty or list of them
         Of `fastml.penalties`: along a path the strongest first.
-    loss : RowLoss, default=Squared()
+    loss : RowLoss or Multinomial, default=Squared()
         Of `fastml.losses`.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights u_i; only their ratios matter.
@@ -130,7 +133,9 @@ def penalty_path(
 
     design = SmoothDesign(X, n_jobs)
     problem: ProximalProblem | KinkedProblem
-    if loss.has_kinks:
+    if isinstance(loss, Multinomial):
+        problem = ClassesProblem(design, loss_at, weights, fit_intercept, _codes(y))
+    elif loss.has_kinks:
         pieces, value = _pieces(loss, y), partial(loss.value, y)
         problem = KinkedProblem(design, value, pieces, weights, fit_intercept)
     else:
@@ -155,12 +160,23 @@ def penalty_path(
             ConvergenceWarning,
             stacklevel=3,
         )
-    coefs = np.array([point.w for point in found])
+    # Of several classes (features, classes) each: turned.
+    coefs = np.array([point.w.T for point in found])
     levels = np.array([point.level for point in found])
     return PenaltyPath(
         coefs, levels - coefs @ problem.means, np.array([point.value for point in found]),
         distances, np.array([point.n_iter for point in found]),
     )  # fmt: skip
+
+
+def _codes(y: NDArray) -> NDArray:
+    """Class numbers, each of which must have a row."""
+    codes = y.astype(np.intp)
+    if (codes != y).any() or codes.min() < 0 or not np.bincount(codes).all() or codes.max() < 1:
+        raise ValueError(
+            "y must hold the class numbers 0, 1, ... of at least two classes, none without rows"
+        )
+    return codes
 
 
 def _pieces(loss: RowLoss, y: NDArray) -> Pieces:

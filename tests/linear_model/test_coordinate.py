@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn import linear_model as sk
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import KFold
 
 from fastml import linear_model as ours
 from fastml.linear_model import ElasticNet, ElasticNetCV, Lasso, LassoCV, MultiTaskLasso, enet_path
@@ -237,6 +238,39 @@ def test_n_jobs_changes_no_bit():
     one, two = (LassoCV(n_jobs=n, alphas=20).fit(X, y) for n in (1, 2))
     np.testing.assert_array_equal(one.mse_path_, two.mse_path_)
     np.testing.assert_array_equal(one.coef_, two.coef_)
+
+
+def test_folds_on_threads_change_no_bit():
+    """Products of the rows left out are BLAS's: of one thread, whatever the number of folds."""
+    X, y, _ = data(3000, 120)
+    for cv in (5, KFold(3, shuffle=True, random_state=0)):
+        one, two = (ElasticNetCV(n_jobs=n, alphas=20, cv=cv).fit(X, y) for n in (1, 2))
+        np.testing.assert_array_equal(one.mse_path_, two.mse_path_)
+        np.testing.assert_array_equal(one.coef_, two.coef_)
+
+
+def test_folds_end_near_the_minimum():
+    """At the default tolerance: the choice of an exact path, and its objective to 1e-6."""
+    X, y, _ = data(1000, 60)
+    found, exact = ElasticNetCV().fit(X, y), ElasticNetCV(**EXACT).fit(X, y)
+    assert found.alpha_ == exact.alpha_
+    near, best = (objective(m, X, y, None, 0.5) for m in map(_at_choice, (found, exact)))
+    assert best <= near * (1.0 + 1e-12)
+    assert near <= best * (1.0 + 1e-6)
+    np.testing.assert_allclose(found.mse_path_[1:], exact.mse_path_[1:], rtol=1e-4)
+
+
+def _at_choice(model):
+    model.alpha = model.alpha_
+    return model
+
+
+def test_rows_in_turn_are_a_slice():
+    from fastml.linear_model._folds import rows_at
+
+    assert rows_at(np.arange(3, 7)) == slice(3, 7)
+    for rows in (np.array([3, 5, 4, 6]), np.array([6, 5, 4]), np.array([0, 2]), np.array([], int)):
+        assert rows_at(rows) is rows
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csc_array])

@@ -355,3 +355,26 @@ def test_firth_on_any_number_of_threads():
     assert_array_equal(fits[0].coef_, fits[1].coef_)
     with pytest.warns(UserWarning, match="failed to converge"):
         LogisticRegression(firth=True, max_iter=1, tol=1e-9).fit(X, y)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("refit", [True, False])
+def test_a_choice_by_folds_keeps_its_summary(classes, refit):
+    """That of the rows at the weights chosen, class weights included; a fit without forgets it."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 3))
+    y = (X[:, 0] + rng.normal(size=150) > 0).astype(int) + (classes == 3) * (X[:, 1] > 0.3)
+    u = rng.uniform(0.5, 2.0, 150)
+    options = {"Cs": [0.1, 10.0], "l1_ratios": (0,), "scoring": "neg_log_loss", "refit": refit}
+    model = LogisticRegressionCV(
+        **options, use_legacy_attributes=False, keep_summary="HC1", class_weight={0: 1.0, 1: 2.0}
+    ).fit(X, y, sample_weight=u)
+    weights = np.where(y == 1, 2.0 * u, u)
+    expected = summary(model, X, y, covariance="HC1", sample_weight=weights)
+    found = model.summary()
+    assert type(found) is type(expected)
+    np.testing.assert_allclose(found.std_error, expected.std_error, rtol=1e-9)
+    np.testing.assert_allclose(found.coef, expected.coef, rtol=1e-12)
+    model.set_params(keep_summary=False).fit(X, y)
+    with pytest.raises(ValueError, match="kept no summary"):
+        model.summary()

@@ -627,3 +627,23 @@ def test_every_regressor_keeps_its_summary(name, rng):
         model = cls(keep_summary=True).fit(X, y, sample_weight=u)
         expected = summary(model, X, y, sample_weight=u)
         np.testing.assert_allclose(model.summary().std_error, expected.std_error, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["LinearRegression", "PoissonRegressor", "LogisticRegression"])
+def test_robust_errors_take_no_copy_of_the_rows(name):
+    """Leverages are made a block of rows at a time: 16 numbers per row, where X has 20."""
+    import tracemalloc
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100_000, 20))
+    y = rng.poisson(np.exp(0.1 * X[:, 0])).astype(float)
+    y = (y > 0).astype(int) if name == "LogisticRegression" else y
+    free = {"PoissonRegressor": {"alpha": 0.0}, "LogisticRegression": {"C": np.inf}}
+    model = getattr(linear_model, name)(**free.get(name, {})).fit(X, y)
+    summary(model, X[:1000], y[:1000], covariance="HC3")  # compiles
+    tracemalloc.start()
+    found = summary(model, X, y, covariance="HC3")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert np.isfinite(found.std_error).all()
+    assert peak < 16 * 8 * len(X)

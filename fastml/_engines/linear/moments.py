@@ -100,7 +100,7 @@ def moments_of(X, Y: NDArray, weights=None, x_shift=None, y_shift=None) -> Momen
 
 def _pays(X) -> bool:
     """Whether dense X has so many rows, and so few columns, that threads of our own pay."""
-    return X.size > FEW_VALUES and 0 < X.shape[1] <= FEW_COLUMNS and X.shape[0] >= 4 * X.shape[1]
+    return X.size > FEW_VALUES and 0 < X.shape[1] <= FEW_COLUMNS and X.shape[0] >= X.shape[1]
 
 
 def _of_one_target(X, Y, weights, shifts) -> Moments:

@@ -105,9 +105,9 @@ class SmoothDesign:
         """Σ weight u u' with u = (x, 1), or (x, 1, extra); no weights: 1."""
         m = self.n_weights + (1 if len(extra) else 0)
         width = -(-m // PANEL) * PANEL
-        rows = max(
-            self.rows_per_chunk, -(-self.n_rows // max(1, min(MOST_GRAMS, self.n_rows // (2 * m))))
-        )
+        # Two for two threads; more only where they are together smaller than half of X.
+        most = max(2 if self.n_rows >= m else 1, min(MOST_GRAMS, self.n_rows // (2 * m)))
+        rows = max(self.rows_per_chunk, -(-self.n_rows // most))
         sums = np.empty((-(-self.n_rows // rows), width, width))
         n_threads = self._threads(self.n_rows * m**2 / PRODUCTS_AT_ONCE)
         weights = NOTHING if weights is None else weights

@@ -7,7 +7,7 @@ about their means, without a copy, so that the intercept does not slow the weigh
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ class ProximalPoint(NamedTuple):
     """Weights, intercept about the means, objective, distance from stationary, steps taken."""
 
     w: NDArray
-    level: float
+    level: Any  # a number, or one per class
     value: float
     distance: float
     n_iter: int
@@ -38,7 +38,11 @@ class ProximalProblem:
         means = design.slopes(self.shares)[:-1]
         self.means = means if centre else np.zeros(design.n_features)
         self.step = 1.0
-        self.scale = self.gradient_size(np.zeros(design.n_features), self._first_level())
+        self.scale = self.gradient_size(*self._first())
+
+    def _first(self) -> tuple[NDArray, Any]:
+        """The point to start from: no weights."""
+        return np.zeros(self.design.n_features), self._first_level()
 
     def _first_level(self) -> float:
         """The best intercept without weights, by a few Newton steps of differences."""
@@ -64,15 +68,15 @@ class ProximalProblem:
         """Largest entry of the gradient at a point; 1 where it is 0."""
         self.start = w, level
         _, gradient, by_level = self.smooth(w, level)
-        size = float(max(np.abs(gradient).max(initial=0.0), abs(by_level)))
+        size = float(max(np.abs(gradient).max(initial=0.0), np.abs(by_level).max()))
         return size if size > 0.0 and np.isfinite(size) else 1.0
 
-    def value(self, w: NDArray, level: float) -> float:
+    def value(self, w: NDArray, level) -> float:
         values, _ = self.loss_at(self.raw(w, level))
         total = float(self.shares @ values)
         return total if np.isfinite(total) else np.inf
 
-    def smooth(self, w: NDArray, level: float) -> tuple[float, NDArray, float]:
+    def smooth(self, w: NDArray, level) -> tuple[float, NDArray, Any]:
         """(mean loss, its gradient by w, by the level)."""
         values, slopes = self.loss_at(self.raw(w, level))
         sums = self.design.slopes(np.ascontiguousarray(self.shares * slopes))
@@ -83,7 +87,7 @@ class ProximalProblem:
             by_level if self.centre else 0.0,
         )
 
-    def raw(self, w: NDArray, level: float) -> NDArray:
+    def raw(self, w: NDArray, level) -> NDArray:
         """Predictions of the rows."""
         return self.design.products(np.append(w, level - self.means @ w))
 
@@ -109,7 +113,7 @@ class ProximalProblem:
             if still <= enough or n_iter % 50 == 0 or n_iter == most:
                 _, slope, by_level = self.smooth(w, level)
                 found = penalty.distance(w, slope)
-                distance = float(max(found.max(initial=0.0), abs(by_level)))
+                distance = float(max(found.max(initial=0.0), np.abs(by_level).max()))
                 if distance <= enough:
                     break
             self.step *= GROW if n_iter % 10 == 0 else 1.0
@@ -121,9 +125,40 @@ class ProximalProblem:
             new = penalty.prox(w - self.step * slope, self.step)
             new_level = level - self.step * by_level
             move, lift = new - w, new_level - level
-            fall = slope @ move + by_level * lift
-            bound = value + fall + (move @ move + lift * lift) / (2.0 * self.step)
+            fall = np.vdot(slope, move) + np.vdot(by_level, lift)
+            length = np.vdot(move, move) + np.vdot(lift, lift)
+            bound = value + fall + length / (2.0 * self.step)
             if self.value(new, new_level) <= bound + ROUNDING * max(1.0, abs(value)):
                 break
             self.step *= SHRINK
         return new, new_level
+
+
+class ClassesProblem(ProximalProblem):
+    """The same for a softmax: ``w`` is (features, classes), the level one number per class."""
+
+    def __init__(self, design: SmoothDesign, loss_at, weights, centre: bool, codes: NDArray):
+        self.codes = codes
+        super().__init__(design, loss_at, weights, centre)
+
+    def _first(self):
+        shares = np.bincount(self.codes, self.shares)
+        w = np.zeros((self.design.n_features, len(shares)))
+        if not self.centre:
+            return w, np.zeros(len(shares))
+        level = np.log(np.maximum(shares, np.finfo(float).tiny))
+        return w, level - level.mean()
+
+    def smooth(self, w: NDArray, level) -> tuple[float, NDArray, Any]:
+        values, slopes = self.loss_at(self.raw(w, level))
+        columns = (self.shares[:, None] * slopes).T
+        sums = np.stack([self.design.slopes(np.ascontiguousarray(c)) for c in columns], axis=1)
+        return (
+            float(self.shares @ values),
+            sums[:-1] - np.multiply.outer(self.means, sums[-1]),
+            sums[-1] if self.centre else 0.0 * sums[-1],
+        )
+
+    def raw(self, w: NDArray, level) -> NDArray:
+        ends = np.vstack([w, level - self.means @ w]).T
+        return np.stack([self.design.products(np.ascontiguousarray(e)) for e in ends], axis=1)

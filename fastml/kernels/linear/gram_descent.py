@@ -16,7 +16,7 @@ from fastml.kernels.losses.penalties import Net, shrunk
 KEPT = 5
 """Steps that an extrapolation combines."""
 
-STEADY = 0.001
+STEADY = 0.1
 """Share of the tolerance, relative to the largest weight, that the last pass may move weights."""
 
 STUCK = 1e-30
@@ -214,7 +214,7 @@ def descend(gram, cross, square, pull, w, order, net, tol, most, at_least):
                     break
             largest, size = sweep(gram, pull, w, active, net)
             kept += 1
-            if largest <= stuck:
+            if largest <= max(stuck, still * size):
                 passes += 1
                 break
         _, gap = objective_and_gap(cross, square, pull, w, order, net)

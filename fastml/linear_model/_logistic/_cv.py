@@ -113,6 +113,7 @@ class LogisticRegressionCV(LogisticBase):
         Whether the attributes below have the shapes of scikit-learn up to 1.9: ``C_`` and
         ``l1_ratio_`` an array, one value a class, ``scores_`` and ``coefs_paths_`` dicts by class,
         with the axes (folds, Cs, ratios, features) and no axis of ratios if there are none.
+    {keep_summary}
 
     Attributes
     ----------
@@ -183,6 +184,7 @@ class LogisticRegressionCV(LogisticBase):
         intercept_scaling=1.0,
         random_state=None,
         use_legacy_attributes="warn",
+        keep_summary=False,
     ):
         self.Cs = Cs
         self.l1_ratios = l1_ratios
@@ -201,6 +203,7 @@ class LogisticRegressionCV(LogisticBase):
         self.intercept_scaling = intercept_scaling
         self.random_state = random_state
         self.use_legacy_attributes = use_legacy_attributes
+        self.keep_summary = keep_summary
 
     # ------------------------------------------------------------------ fit
 
@@ -250,6 +253,7 @@ class LogisticRegressionCV(LogisticBase):
         self._set_weights(found, np.float64)
         self._set_choice(best, choices, legacy)
         self._set_paths(paths, scores, n_iter, choices, legacy)
+        self._keep(X, y, sample_weight=weights)
         return self
 
     def _choices(self) -> _Choices:
