@@ -21,6 +21,8 @@ from fastml._validation import FLOATS, check_fitted, validate_data
 from fastml.decomposition._docs import ENTRIES
 
 SMALL = 1e-12
+BEYOND_RANK, ROUNDING = 1e-14, 1e-32
+"""Shares of the largest eigenvalue: below the first it is rounding, and the second is put there."""
 
 
 @documented(ENTRIES)
@@ -147,8 +149,9 @@ class FactorAnalysis(
                     "noise_variance_init dimension does not with number of features : "
                     f"{len(psi)} != {d}"
                 )
-        spectrum, mean, variances = self._spectrum_of(X, k)
         constant = d * np.log(2.0 * np.pi) + k
+        k = min(k, n, d)  # there are no more
+        spectrum, mean, variances = self._spectrum_of(X, k)
         log_likelihoods: list[float] = []
         before = -np.inf
         W = np.zeros((k, d))
@@ -158,8 +161,11 @@ class FactorAnalysis(
                 root = np.sqrt(psi) + SMALL
                 values, rows, left = spectrum(root)
                 W = np.sqrt(np.maximum(values - 1.0, 0.0))[:, None] * rows * root
+                most = values.max()
                 with np.errstate(divide="ignore"):
-                    logs = np.log(values).sum()
+                    # The same beyond the rank every time, so that steps can be compared.
+                    there = np.where(values > BEYOND_RANK * most, values, ROUNDING * most)
+                    logs = np.log(there).sum()
                 found = -0.5 * n * (constant + logs + left + np.log(psi).sum())
                 log_likelihoods.append(float(found))
                 # Infinite where rows are constant.
@@ -197,20 +203,16 @@ class FactorAnalysis(
             return of_columns, mean, np.diag(C).copy()
         spread = spread_of(X, n_jobs=self.n_jobs)
         centred = np.ascontiguousarray(X) - spread.mean
-        count = min(k, n)
 
         def of_rows(root):
             A = CentredRows(centred / (root * np.sqrt(n)), None, n_jobs=self.n_jobs)
-            if few and 3 * count < n:
-                found = factors.leading(A, count, random_state=random, tol=1e-10)
+            if few and 3 * k < n:
+                found = factors.leading(A, k, random_state=random, tol=1e-10)
             else:
                 found = factors.by_singular_values(A)
-            values = np.zeros(k)
-            values[:count] = found.singular[:count] ** 2
-            rows = np.zeros((k, d))
-            rows[:count] = found.rows[:count]
+            values = found.singular[:k] ** 2
             whole = np.einsum("ij,ij->", A.X, A.X)
-            return values, rows, whole - values.sum()
+            return values, found.rows[:k], whole - values.sum()
 
         return of_rows, spread.mean, spread.products / n
 

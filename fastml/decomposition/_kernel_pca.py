@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -222,15 +223,25 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _eigenvectors(self, K):
         n = len(K)
         k = n if self.n_components is None else min(n, self.n_components)
-        means = K.mean(axis=0, dtype=np.float64)
-        if not np.isfinite(means.sum()):
-            check_array(K, input_name="the kernel matrix")
-        self._column_means, self._mean = means, float(means.mean())
         solver = self.eigen_solver
         if solver == "auto":
             solver = "arpack" if n > MANY_ROWS and 8 * k < n else "dense"
         if solver != "dense" and 2 * k >= n:
+            if solver == "arpack" and k == n:
+                warnings.warn(
+                    f"n_components={self.n_components} of {n} rows: all eigenvectors are computed, "
+                    "by eigen_solver='dense'.",
+                    RuntimeWarning,
+                    stacklevel=4,
+                )
             solver = "dense"
+        if solver == "dense":
+            means = K.mean(axis=0, dtype=np.float64)
+        else:
+            means = symmetric_product(K, np.ones((n, 1)), self.n_jobs)[:, 0] / n
+        if not np.isfinite(means.sum()):
+            check_array(K, input_name="the kernel matrix")
+        self._column_means, self._mean = means, float(means.mean())
         if solver == "dense":
             centred = K.astype(np.float64)
             centred -= means

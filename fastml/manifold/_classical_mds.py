@@ -32,6 +32,8 @@ class ClassicalMDS(BaseEstimator):
     metric_params : dict, default=None
         Parameters of the metric.
     {n_jobs}
+    verbose : int, default=0
+        Above 0, what the n × n arrays take is printed before they are made.
 
     Attributes
     ----------
@@ -58,13 +60,17 @@ class ClassicalMDS(BaseEstimator):
         "metric": [str, callable],
         "metric_params": [dict, None],
         "n_jobs": [None, Integral],
+        "verbose": ["verbose"],
     }
 
-    def __init__(self, n_components=2, *, metric="euclidean", metric_params=None, n_jobs=None):
+    def __init__(
+        self, n_components=2, *, metric="euclidean", metric_params=None, n_jobs=None, verbose=0
+    ):
         self.n_components = n_components
         self.metric = metric
         self.metric_params = metric_params
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -116,7 +122,7 @@ class ClassicalMDS(BaseEstimator):
 
 def square_distances(estimator, X, metric, who: str, bytes_per_pair: float):
     """The distances of all rows, given or computed; what they take is checked before."""
-    check_square(who, X.shape[0], bytes_per_pair, "Embed fewer rows")
+    check_square(who, X.shape[0], bytes_per_pair, "Embed fewer rows", estimator.verbose)
     if metric == "precomputed":
         if np.any(X < 0):
             raise ValueError(

@@ -72,6 +72,8 @@ class Isomap(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     n_landmarks : int, default=None
         Paths are taken from so many rows only, and the others are placed by their distances to
         these (landmark scaling): n × n_landmarks lengths in the place of n × n.
+    verbose : int, default=0
+        Above 0, what the n × n lengths take is printed before they are computed.
 
     Attributes
     ----------
@@ -121,6 +123,7 @@ class Isomap(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         "metric": [StrOptions({*VALID_METRICS["brute"], "precomputed"}), callable],
         "metric_params": [dict, None],
         "n_landmarks": [Interval(Integral, 1, None, closed="left"), None],
+        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -139,6 +142,7 @@ class Isomap(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         p=2,
         metric_params=None,
         n_landmarks=None,
+        verbose=0,
     ):
         self.n_neighbors = n_neighbors
         self.radius = radius
@@ -153,6 +157,7 @@ class Isomap(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self.p = p
         self.metric_params = metric_params
         self.n_landmarks = n_landmarks
+        self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None):
@@ -212,7 +217,7 @@ class Isomap(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             largest = float(np.max(search._fit_X, initial=0.0))
             check_symmetric(search._fit_X, tol=1e-6 * largest, raise_exception=True)
         if self.n_landmarks is None:
-            check_square("Isomap", n, BYTES_PER_PAIR, "Take n_landmarks")
+            check_square("Isomap", n, BYTES_PER_PAIR, "Take n_landmarks", self.verbose)
         steps = current_steps()
         step = steps.begin("neighbours")
         graph = self._joined(self._graph(search), search, X)

@@ -319,7 +319,7 @@ class MDS(CallbackSupport, BaseEstimator):
     max_iter : int, default=300
         Iterations of a run.
     verbose : int, default=0
-        2 prints the stress of every iteration.
+        1 prints what the n × n arrays take before they are made, 2 the stress of every iteration.
     eps : float, default=1e-6
         A run ends where the stress falls by less than this share of ``Σ d²``.
     {n_jobs}

@@ -52,6 +52,8 @@ class SammonMapping(CallbackSupport, BaseEstimator):
     random_state : int, RandomState instance or None, default=None
         For a random start.
     {n_jobs}
+    verbose : int, default=0
+        Above 0, what the n × n arrays take is printed before they are made.
 
     Attributes
     ----------
@@ -89,6 +91,7 @@ class SammonMapping(CallbackSupport, BaseEstimator):
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
         "n_jobs": [None, Integral],
+        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -104,6 +107,7 @@ class SammonMapping(CallbackSupport, BaseEstimator):
         n_neighbors=5,
         random_state=None,
         n_jobs=None,
+        verbose=0,
     ):
         self.n_components = n_components
         self.weighting = weighting
@@ -115,6 +119,7 @@ class SammonMapping(CallbackSupport, BaseEstimator):
         self.n_neighbors = n_neighbors
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -155,7 +160,8 @@ class SammonMapping(CallbackSupport, BaseEstimator):
         X = validate_data(self, X, ensure_min_samples=2, dtype=np.float64)
         if self.metric == "geodesic":
             k = min(self.n_neighbors, len(X) - 1)
-            paths = Isomap(n_neighbors=k, n_components=1, n_jobs=self.n_jobs).fit(X).dist_matrix_
+            search = Isomap(n_neighbors=k, n_components=1, n_jobs=self.n_jobs, verbose=self.verbose)
+            paths = search.fit(X).dist_matrix_
             targets = np.minimum(paths, paths.T)
         else:
             targets = square_distances(self, X, self.metric, "SammonMapping", BYTES_PER_PAIR)

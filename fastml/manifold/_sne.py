@@ -51,6 +51,8 @@ class SNE(CallbackSupport, BaseEstimator):
     random_state : int, RandomState instance or None, default=None
         For a random start.
     {n_jobs}
+    verbose : int, default=0
+        Above 0, what the n × n arrays take is printed before they are made.
 
     Attributes
     ----------
@@ -87,6 +89,7 @@ class SNE(CallbackSupport, BaseEstimator):
         "metric_params": [dict, None],
         "random_state": ["random_state"],
         "n_jobs": [None, Integral],
+        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -102,6 +105,7 @@ class SNE(CallbackSupport, BaseEstimator):
         metric_params=None,
         random_state=None,
         n_jobs=None,
+        verbose=0,
     ):
         self.n_components = n_components
         self.perplexity = perplexity
@@ -113,6 +117,7 @@ class SNE(CallbackSupport, BaseEstimator):
         self.metric_params = metric_params
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

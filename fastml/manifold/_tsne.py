@@ -93,7 +93,8 @@ class TSNE(
         The start. The principal components are scaled to a standard deviation of 1e-4; rows
         without any variance start at random.
     verbose : int, default=0
-        1 tells of the stages, 2 of the divergence every 50 iterations.
+        1 tells of the stages, and before what the n × n arrays of "exact" take, 2 of the divergence
+        every 50 iterations.
     random_state : int, RandomState instance or None, default=None
         For a random start.
     method : {"barnes_hut", "exact"}, default="barnes_hut"
@@ -319,7 +320,10 @@ class TSNE(
     def _joint(self, X):
         """P as float32 rows of neighbours."""
         if self.method == "exact":
-            check_square("TSNE with method='exact'", X.shape[0], EXACT_BYTES, "Take 'barnes_hut'")
+            check_square(
+                "TSNE with method='exact'", X.shape[0], EXACT_BYTES, "Take 'barnes_hut'",
+                self.verbose,
+            )  # fmt: skip
             distances, near = all_others(self._matrix(X))
         else:
             distances, near = self._neighbours(X)

@@ -5,13 +5,28 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from fastml._engines.spectral import blocks, factors, scatter, sketch
 from fastml._engines.spectral.lanczos import leading_eigenpairs
-from fastml._engines.spectral.operators import CentredRows, projected
+from fastml._engines.spectral.operators import CentredRows, projected, symmetric_product
 from fastml._engines.spectral.signs import flipped
 
 
 def rows(n=120, d=9, seed=0):
     rng = np.random.default_rng(seed)
     return rng.normal(size=(n, d)) * np.linspace(3.0, 0.5, d) + rng.normal(size=d)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("n", "width"), [(1, 1), (9, 3), (203, 8), (700, 11)])
+def test_symmetric_product(n, width, dtype):
+    """Of the upper triangle alone, of the same bits for any number of threads."""
+    rng = np.random.default_rng(0)
+    K = rng.normal(size=(n, n)).astype(dtype)
+    K, V = K + K.T, rng.normal(size=(n, width))
+    expected = K @ V
+    K[np.tril_indices(n, -1)] = np.nan
+    found = symmetric_product(K, V, 1)
+    assert_allclose(found, expected, rtol=1e-5 if dtype == np.float32 else 1e-12, atol=1e-10)
+    for order in ("C", "F"):
+        assert_array_equal(symmetric_product(K, np.asarray(V, order=order), 2), found)
 
 
 @pytest.mark.parametrize("values", [[5.0, 5.0, 5.0, 3.0, 3.0, 1.0], [0.0], [1.0, -9.0, -9.0]])

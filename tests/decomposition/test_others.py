@@ -226,6 +226,21 @@ def test_the_inverse_uses_the_gamma_of_the_fit():
     assert_allclose(one, other.inverse_transform(other.fit_transform(X)), rtol=1e-6)
 
 
+def test_more_components_than_rows():
+    X = rows(30)
+    for solver in ("auto", "dense", "randomized"):
+        options = {"kernel": "rbf", "gamma": 0.01, "eigen_solver": solver}
+        ours, other = (module(40, **options) for module in (KernelPCA, theirs.KernelPCA))
+        assert ours.fit_transform(X).shape == other.fit_transform(X).shape == (30, 30)
+        assert_allclose(ours.eigenvalues_, other.eigenvalues_, atol=1e-9)
+    for module in (KernelPCA, theirs.KernelPCA):
+        with pytest.warns(RuntimeWarning):
+            assert module(40, kernel="rbf", eigen_solver="arpack").fit_transform(X).shape == (
+                30,
+                30,
+            )
+
+
 # ---------------------------------------------------------------------------- FactorAnalysis
 
 
@@ -252,6 +267,20 @@ def test_rotation(rotation):
     ours = FactorAnalysis(2, rotation=rotation, svd_method="lapack").fit(X)
     other = theirs.FactorAnalysis(2, rotation=rotation, svd_method="lapack").fit(X)
     assert_allclose(np.abs(ours.components_), np.abs(other.components_), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["lapack", "randomized"])
+@pytest.mark.parametrize(
+    ("n", "d", "k"), [(30, 5, 8), (10, 600, 20), (10, 60, None), (40, 40, None)]
+)
+def test_more_factors_than_there_can_be(n, d, k, method):
+    X = np.random.default_rng(0).normal(size=(n, d))
+    ours = FactorAnalysis(k, svd_method=method).fit(X)
+    other = theirs.FactorAnalysis(k, svd_method="lapack").fit(X)
+    assert ours.components_.shape == other.components_.shape == (min(n, d), d)
+    assert np.isfinite(ours.loglike_).all()
+    assert ours.n_iter_ > 1
+    assert ours.score(X) >= other.score(X) - 0.01 * abs(other.score(X))
 
 
 def test_factor_analysis_of_constant_rows_ends():

@@ -33,6 +33,7 @@ SIMD = {  # the files that write LLVM code
         "numeric/prefetch",
         "neighbors/panel",
         "cluster/lloyd_registers",
+        "decomposition/symmetric_block",
         "linalg/panel_products",
     )
 }

@@ -7,7 +7,8 @@ from assertions import assert_bit_equal
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from scipy.spatial import procrustes as scipy_procrustes
-from sklearn import config_context
+from sklearn import config_context, get_config
+from sklearn.base import clone
 from sklearn.datasets import make_swiss_roll
 
 from fastml import manifold
@@ -211,6 +212,24 @@ def test_measures():
 def test_memory_is_said_before_it_is_taken(model):
     with config_context(working_memory=1), pytest.raises(MemoryError, match="500 x 500 pairs"):
         model.fit(rows(500))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        MDS(init="random", n_init=1, max_iter=2), ClassicalMDS(), Isomap(),
+        manifold.SNE(perplexity=5, max_iter=2), manifold.SammonMapping(tol=0.5),
+        manifold.SammonMapping(tol=0.5, metric="geodesic"),
+        manifold.TSNE(method="exact", perplexity=5, max_iter=250),
+    ],
+)  # fmt: skip
+def test_verbose_says_what_pairs_take(model, capsys):
+    clone(model).fit(rows(50))
+    assert not capsys.readouterr().out
+    clone(model).set_params(verbose=1).fit(rows(50))
+    first = capsys.readouterr().out.splitlines()[0]
+    assert "arrays of 50 x 50 pairs: 0." in first
+    assert first.endswith(f" MiB of {get_config()['working_memory']} MiB")
 
 
 def test_no_order_without_a_dissimilarity():

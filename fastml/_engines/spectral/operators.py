@@ -12,15 +12,19 @@ from fastml._engines.rows import csr_rows
 from fastml._engines.spectral.blocks import block_rows, chunks, on_threads
 from fastml._threads import chunk_rows, effective_n_threads
 from fastml._validation import kernel_view
-from fastml.kernels.decomposition.dense_block import LINES, matrix_times_lines
 from fastml.kernels.decomposition.sparse_block import (
     fold_parts,
     sparse_gram_block,
     sparse_times_block,
 )
+from fastml.kernels.decomposition.symmetric_block import (
+    LINES,
+    fold_triangle,
+    triangle_times_block,
+)
 
 PARTS = 8
-"""Chunks of a sparse product with an accumulator of their own."""
+"""Chunks of a sparse or symmetric product with an accumulator of their own."""
 
 PER_COLUMN = 8
 """Entries per column and chunk from which on a product with both X and X' is made in one pass."""
@@ -195,16 +199,30 @@ class CentredRows:
 
 
 def symmetric_product(K: NDArray, V: NDArray, n_jobs=None) -> NDArray:
-    """K V for a few vectors V: K is read once for every eight of them."""
+    """K V for a few vectors V; of K only the upper triangle is read, and once."""
     n, width = V.shape
-    lines = np.zeros((-(-width // LINES) * LINES, n))
-    lines[:width] = V.T
-    out = np.empty((n, len(lines)))
-    matrix_times_lines(
-        kernel_view(K), kernel_view(lines), chunk_rows(n, n * width), out,
-        n_threads=effective_n_threads(n_jobs, float(n) * n * width),
+    n_groups = -(-width // LINES)
+    groups = np.zeros((n_groups, n, LINES))
+    for q in range(n_groups):
+        here = V[:, q * LINES : (q + 1) * LINES]
+        groups[q, :, : here.shape[1]] = here
+    bounds = _equal_parts(-(-n // LINES))
+    out = np.empty((len(bounds) - 1, *groups.shape))
+    triangle_times_block(
+        kernel_view(K), groups, bounds, out,
+        n_threads=effective_n_threads(n_jobs, float(n) * groups.size),
     )  # fmt: skip
-    return out[:, :width]
+    fold_triangle(
+        bounds, chunk_rows(n, float(out.size) / n), out,
+        n_threads=effective_n_threads(n_jobs, float(out.size)),
+    )  # fmt: skip
+    return np.concatenate(list(out[0]), axis=1)[:, :width]
+
+
+def _equal_parts(n_strips: int) -> NDArray:
+    """Bounds of at most `PARTS` parts of an upper triangle that have about as many entries."""
+    shares = np.linspace(0.0, 1.0, min(PARTS, max(n_strips, 1)) + 1)
+    return np.round((1.0 - np.sqrt(1.0 - shares)) * n_strips).astype(np.intp)
 
 
 def sum_in_order(parts: list[NDArray]) -> NDArray:
