@@ -483,6 +483,16 @@ def missing_attribute(self: Any, name: str) -> Any:
     return value
 
 
+def diagram_method(original: Callable) -> Callable:
+    """The fitted attributes in a diagram: looked at, not handed out."""
+
+    @functools.wraps(original)
+    def _get_fitted_attr_html(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return original(_stand_in(slot_of(self), self), *args, **kwargs)
+
+    return _get_fitted_attr_html
+
+
 def state_method(original: Callable) -> Callable:
     @functools.wraps(original)
     def __getstate__(self: Any) -> Any:
@@ -528,6 +538,9 @@ def serve(path: str, cls: type) -> Served:
     if isinstance(inspect.getattr_static(cls, importances, None), property):
         own = use_property(served, importances, original_of(cls, importances))
         replace(served, importances, own)
+    diagram = "_get_fitted_attr_html"
+    if hasattr(cls, diagram):
+        replace(served, diagram, diagram_method(original_of(cls, diagram)))
     replace(served, "__getattr__", missing_attribute)
     get, put = (original_of(cls, name) for name in ("__getstate__", "__setstate__"))
     replace(served, "__getstate__", state_method(get))
