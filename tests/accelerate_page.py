@@ -22,7 +22,7 @@ It does not matter whether scikit-learn was imported before. Methods of scikit-l
 that `isinstance`, subclasses, `clone`, tags, diagrams, `set_output` and metadata routing are as without.
 
 **What ran**: `fastml.accelerate.report()`, per class and method; `fastml.accelerate.ran(model)` for one model; the logger
-`fastml.accelerate`; `install(on_fallback="warn")` or `"raise"` where nothing may fall back unseen.
+`fastml.accelerate` at level DEBUG; `install(on_fallback="warn")` or `"raise"` where nothing may fall back unseen.
 
 **Pickles and copies** hold scikit-learn's own fitted model and load where fastml is not installed. Loaded under
 acceleration, the model is taken over by fastml at its first call; arrays inside its trees must not be written to after that.

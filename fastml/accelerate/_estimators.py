@@ -86,7 +86,9 @@ class Served:
         self.path, self.cls = path, cls
         self.refused = ""
         self.converted = False
+        self.on = True  # False from `stop` on: methods that somebody has kept are scikit-learn's
         self.replaced: dict[str, Any] = {}  # name → what the class itself had; None if inherited
+        self.put: dict[str, Any] = {}  # name → what stands there now
         self._judged: dict[tuple[type, str], str] = {}
         self._valid: set[tuple] = set()  # parameters that scikit-learn has found valid
         self._proven: set[tuple] = set()  # those with which fastml has fitted too
@@ -250,7 +252,7 @@ def fit_method(served: Served, name: str, original: Callable) -> Callable:
 
     @functools.wraps(original)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if id(self) in _local.busy or _local.alone:
+        if id(self) in _local.busy or _local.alone or not served.on:
             return original(self, *args, **kwargs)
         started = perf_counter()
         reason = served.why_not(self, name)
@@ -352,6 +354,9 @@ def _adopt(served: Served, model: Any, twin: Any) -> None:
     if again and not exact:
         attributes.update(slot.rest())
         slot.size = len(attributes)
+    if not served.on:  # switched off during the fit
+        slot.complete()
+        drop(model)
 
 
 def _ready(served: Served, slot: Slot | None, model: Any) -> str:
@@ -400,7 +405,7 @@ def use_method(served: Served, name: str, original: Callable) -> Callable:
 
     @functools.wraps(original)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if id(self) in _local.busy or _local.alone:
+        if id(self) in _local.busy or _local.alone or not served.on:
             return original(self, *args, **kwargs)
         started = perf_counter()
         slot = slot_of(self)
@@ -478,6 +483,16 @@ def missing_attribute(self: Any, name: str) -> Any:
     return value
 
 
+def diagram_method(original: Callable) -> Callable:
+    """The fitted attributes in a diagram: looked at, not handed out."""
+
+    @functools.wraps(original)
+    def _get_fitted_attr_html(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return original(_stand_in(slot_of(self), self), *args, **kwargs)
+
+    return _get_fitted_attr_html
+
+
 def state_method(original: Callable) -> Callable:
     @functools.wraps(original)
     def __getstate__(self: Any) -> Any:
@@ -523,6 +538,9 @@ def serve(path: str, cls: type) -> Served:
     if isinstance(inspect.getattr_static(cls, importances, None), property):
         own = use_property(served, importances, original_of(cls, importances))
         replace(served, importances, own)
+    diagram = "_get_fitted_attr_html"
+    if hasattr(cls, diagram):
+        replace(served, diagram, diagram_method(original_of(cls, diagram)))
     replace(served, "__getattr__", missing_attribute)
     get, put = (original_of(cls, name) for name in ("__getstate__", "__setstate__"))
     replace(served, "__getstate__", state_method(get))
@@ -560,7 +578,7 @@ def original_of(cls: type, name: str) -> Any:
 
 
 def replace(served: Served, name: str, new: Any) -> None:
-    served.replaced[name] = vars(served.cls).get(name)
+    served.replaced[name], served.put[name] = vars(served.cls).get(name), new
     setattr(served.cls, name, new)
 
 
@@ -578,7 +596,10 @@ def stop() -> None:
             except Exception as error:
                 problems.append(f"{type(slot.model()).__name__}: {error}")
     for served in _served.values():
+        served.on = False
         for name, old in served.replaced.items():
+            if vars(served.cls).get(name) is not served.put[name]:
+                continue  # replaced by somebody else since, or put back
             if old is None:
                 delattr(served.cls, name)
             else:

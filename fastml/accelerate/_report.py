@@ -86,7 +86,7 @@ def note(name: str, method: str, ran: str, seconds: float, reason: str = "") -> 
 
 def tell(name: str, method: str, reason: str) -> None:
     """Say that scikit-learn runs, as loudly as was asked for; a `FallbackError` stops the call."""
-    LOGGER.info("%s.%s runs on scikit-learn: %s", name, method, reason)
+    LOGGER.debug("%s.%s runs on scikit-learn: %s", name, method, reason)
     if on_fallback == "silent":
         return
     text = f"{name}.{method} is not served by fastml: {reason}"

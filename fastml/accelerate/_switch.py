@@ -61,7 +61,8 @@ def install(
         What not to serve.
     on_fallback : {"silent", "warn", "raise"}, default="silent"
         What to do where scikit-learn has to run: nothing, a `FallbackWarning`, or a `FallbackError`
-        in the place of the call. The logger ``fastml.accelerate`` is told in any case.
+        in the place of the call. The logger ``fastml.accelerate`` is told in any case, at level
+        DEBUG.
 
     Notes
     -----

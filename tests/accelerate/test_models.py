@@ -139,6 +139,15 @@ def test_importances_do_not_hand_out_the_trees():
     )
 
 
+def test_diagrams_do_not_hand_out_the_trees():
+    model = RandomForestClassifier(3, random_state=0).fit(X, Y)
+    inside = make_pipeline(StandardScaler(), RandomForestClassifier(3, random_state=0)).fit(X, Y)
+    for shown in (model, inside):
+        assert "estimators_" in shown._repr_html_()
+    for each in (model, inside[-1]):
+        assert ran(each) == "fastml"
+
+
 @pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
 def test_methods_come_and_go_with_parameters_set_after_the_fit():
     model = SVC(kernel="linear").fit(X, Y)

@@ -1,12 +1,16 @@
 """The ways to switch acceleration on and off."""
 
+import importlib
 import subprocess
 import sys
 
+import numpy as np
 import pytest
-from subprocesses import environment, run_python
+from subprocesses import environment, finish, run_python, start_python
 
 from fastml import accelerate
+from fastml.accelerate._functions import cell_of
+from fastml.accelerate._names import names
 
 PROGRAM = """
 import sys
@@ -19,24 +23,130 @@ if __name__ == "__main__":
 """
 
 
-def test_everything_is_undone():
-    import sklearn.cluster
-    import sklearn.metrics
+def state_of_scikit_learn():
+    """What acceleration could leave behind: members of classes and modules, cells of functions."""
+    state = {"finders": list(map(id, sys.meta_path))}
+    for path in names():
+        module, _, name = path.rpartition(".")
+        found = getattr(importlib.import_module(f"sklearn.{module}"), name)
+        if isinstance(found, type):
+            for cls in found.__mro__:
+                state[cls] = {
+                    key: id(value) for key, value in vars(cls).items() if key != "__slotnames__"
+                }  # pickle's own memory
+        else:
+            cell = cell_of(found)
+            state[path] = None if cell is None else id(cell.cell_contents)
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == "sklearn":
+            state[name] = {key: id(value) for key, value in vars(module).items()}
+            state[name, "loader"] = id(module.__spec__.loader)
+    return state
 
-    cls, function = sklearn.cluster.KMeans, sklearn.metrics.r2_score
-    members, finders = dict(vars(cls)), list(sys.meta_path)
-    inner = function.__closure__
+
+def test_everything_is_undone():
+    """sklex#1717, autogluon#1049: every class, function and module is as it was."""
+    from sklearn.cluster import KMeans
+    from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+
+    state_of_scikit_learn()  # imports all
+    before = state_of_scikit_learn()
+    for _ in range(2):
+        with accelerate.enabled():
+            assert accelerate.is_on()
+            inside = state_of_scikit_learn()
+            changed = {each for each in before if before[each] != inside[each]}
+            assert {f"{cls.__module__}.{cls.__name__}" for cls in changed
+                    if isinstance(cls, type)} >= {"sklearn.cluster._kmeans.KMeans"}  # fmt: skip
+            assert {"metrics.r2_score", "finders"} <= changed
+            assert not [each for each in changed if str(each).startswith("sklearn")]
+            KMeans(1).fit([[0.0], [1.0]])
+            accelerate.install(only="cluster")
+        accelerate.uninstall()  # once more does nothing
+        assert state_of_scikit_learn() == before
+        assert not accelerate.is_on()
+
+
+def test_methods_kept_from_before_are_scikit_learns():
+    """A method that somebody took while it was served, called after the end."""
+    from sklearn.cluster import KMeans
+
+    model = KMeans(2, random_state=0)
+    X = [[0.0], [0.1], [5.0], [5.1]]
     with accelerate.enabled():
-        assert sklearn.cluster.KMeans is cls
-        assert sklearn.metrics.r2_score is function
-        assert dict(vars(cls)) != members
-        assert accelerate.is_on()
-    assert dict(vars(cls)) == members
-    assert [cell.cell_contents for cell in function.__closure__] == [
-        cell.cell_contents for cell in inner
-    ]
-    assert sys.meta_path == finders
-    assert not accelerate.is_on()
+        fit, of_class = model.fit, KMeans.fit
+    accelerate.report(clear=True)
+    for again in (fit, lambda X: of_class(model, X)):
+        assert again(X).predict([[0.0]]) == model.labels_[0]
+        assert accelerate.ran(model) == "scikit-learn"
+    assert accelerate.report() == []
+
+
+def test_patches_of_others_in_any_order(monkeypatch):
+    from sklearn.cluster import KMeans
+
+    own = vars(KMeans)["fit"]
+    X = [[0.0], [1.0]]
+
+    def theirs(self, X, y=None, sample_weight=None):
+        self.seen = True
+        return own(self, X)
+
+    with monkeypatch.context() as patch:  # first on, first off
+        patch.setattr(KMeans, "fit", theirs)
+        accelerate.install(only="KMeans")
+    assert vars(KMeans)["fit"] is own
+    accelerate.uninstall()
+    assert vars(KMeans)["fit"] is own
+    with monkeypatch.context() as patch:  # still there when acceleration ends
+        accelerate.install(only="KMeans")
+        patch.setattr(KMeans, "fit", theirs)
+        accelerate.uninstall()
+        assert vars(KMeans)["fit"] is theirs
+        assert KMeans(1).fit(X).seen
+        patch.undo()
+        assert accelerate.ran(KMeans(1).fit(X)) == "scikit-learn"
+    # The patch has put back what it found, a method that was served: it is scikit-learn's now.
+    monkeypatch.setattr(KMeans, "fit", own)
+
+
+def test_switched_off_during_a_fit():
+    from sklearn.svm import SVC
+
+    def kernel(A, B):
+        accelerate.uninstall()
+        return A @ B.T
+
+    X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
+    with accelerate.enabled():
+        model = SVC(kernel=kernel).fit(X, [0, 0, 1, 1])
+        assert accelerate.ran(model) == "scikit-learn"
+        assert model.predict(X).tolist() == [0, 0, 1, 1]
+        assert "_n_support" in vars(model)
+
+
+def test_silent_by_default():
+    """sklex#2387: no line, no warning, no record of a program that logs at level INFO."""
+    code = """
+        import logging, warnings
+        logging.basicConfig(level={level})
+        warnings.simplefilter("always")
+        import fastml.accelerate
+        fastml.accelerate.install()
+        from sklearn.linear_model import Ridge
+        from sklearn.metrics import r2_score
+        for copy_X in (True, False):  # served, and not
+            model = Ridge(copy_X=copy_X).fit([[0.0], [1.0]], [0.0, 1.0])
+            model.predict([[0.5]])
+        r2_score([0.0, 1.0], [0.0, 1.0])
+        assert len(fastml.accelerate.report()) > 2
+        fastml.accelerate.uninstall()
+    """
+    assert finish(start_python(code.format(level="logging.INFO"))) == ("", "")
+    out, err = finish(start_python(code.format(level="logging.DEBUG")))
+    lines = [line for line in err.splitlines() if "fastml.accelerate" in line]
+    assert out == ""
+    assert "DEBUG:fastml.accelerate:linear_model.Ridge.fit runs on scikit-learn" in lines[0]
 
 
 def test_lists_of_names():
