@@ -41,6 +41,10 @@ class RunsTasks(Protocol):
 
     def results(self, function: Callable, state: tuple, name: str) -> Iterator[Any]: ...
 
+    def sums(self, function: Callable, state: tuple, name: str) -> Iterator[Any]:
+        """The same for a function that adds the block to what others gave: a sum a share."""
+        ...
+
 
 class Passes:
     """The rows of one fit, and passes over them."""
@@ -60,6 +64,17 @@ class Passes:
         """These, merged from the first to the last."""
         found: Any = None
         for here in self.results(function, *state, name=name):
+            found = here if found is None else merge(found, here)
+        return found
+
+    def summed(self, function: Callable, merge: Callable, *state, name: str = "pass") -> Any:
+        """Statistics whose sums are exact (integers), so that any blocks may be added in any order.
+
+        ``function(block, *state, into)`` adds the block to ``into``, which it may write to and is
+        None of the first; whoever works through several blocks sends back one sum.
+        """
+        found: Any = None
+        for here in self.runner.sums(function, state, name):
             found = here if found is None else merge(found, here)
         return found
 

@@ -39,9 +39,9 @@ class Blocks:
     """Rows cut into blocks of 65,536, each of which can be read on its own, in any process.
 
     The cuts depend on nothing but the number of rows: neither on files nor on who reads them.
-    Made by `from_npy`, `from_parquet`, `from_csv`, `from_arrow` and `from_dataframe`, and read by
-    `fit`, `predict`, `transform` and `score` of `fastml.blocks`. Iterating gives the blocks, each
-    with ``X``, ``y`` and ``weights``.
+    Made by `from_npy`, `from_parquet`, `from_csv`, `from_arrow`, `from_batches` and
+    `from_dataframe`, and read by `fit`, `predict`, `transform` and `score` of `fastml.blocks`.
+    Iterating gives the blocks, each with ``X``, ``y`` and ``weights``.
 
     Parameters
     ----------
@@ -258,6 +258,38 @@ class Blocks:
         return cls._from_batches(read, path, block_rows)
 
     @classmethod
+    def from_batches(
+        cls, batches, *, feature_names=None, dtype=None, path=None, block_rows=BLOCK_ROWS
+    ):
+        """Blocks of arrays that come one after the other: a generator, a reader, a data loader.
+
+        They are laid down as files at once: ``batches`` is read once, batch by batch, and any
+        number of passes can follow.
+
+        Parameters
+        ----------
+        batches : iterable of X, (X, y) or (X, y, weights)
+            Any number of rows each, as arrays or what NumPy makes arrays of.
+        feature_names : list of str, default=None
+        dtype : float32 or float64, default=None
+            Of the features; None: float32 if the first batch is, else float64.
+        path, block_rows
+            As for `from_arrow`.
+
+        Returns
+        -------
+        blocks : Blocks
+
+        Examples
+        --------
+        >>> from fastml.blocks import Blocks
+        >>> Blocks.from_batches((([[i, 1.0]], [i]) for i in range(5)), block_rows=2)
+        Blocks(5 rows, 2 features, 3 blocks)
+        """
+        names = None if feature_names is None else [str(name) for name in feature_names]
+        return cls._from_batches(_batch_arrays(batches, names, dtype), path, block_rows)
+
+    @classmethod
     def from_csv(
         cls, path, *, features=None, target=None, weight=None, dtype=np.float64, delimiter=",",
         folder=None, block_rows=BLOCK_ROWS,
@@ -382,6 +414,31 @@ def _checked(arrays: Arrays, number: int, n_rows: int) -> Arrays:
         if not (np.isfinite(weights).all() and (weights >= 0.0).all()):
             raise ValueError(f"weights of block {number} are not all at least 0 and finite")
     return np.ascontiguousarray(X), y, weights
+
+
+def _batch_arrays(batches, names: list[str] | None, dtype) -> Iterator[Any]:
+    """The names, then checked (X, y, weights) of every batch."""
+    yield names
+    kind = None
+    for number, batch in enumerate(batches):
+        parts = batch if isinstance(batch, tuple) else (batch,)
+        if len(parts) > 3:
+            raise ValueError(f"a batch is X, (X, y) or (X, y, weights), got {len(parts)} parts")
+        X, y, weights = (None if p is None else np.asarray(p) for p in (*parts, None, None)[:3])
+        if X is None or X.ndim != 2:
+            raise ValueError(f"X of batch {number} must have rows and columns")
+        here = (X.shape[1], y is None, weights is None)
+        if kind is None:
+            kind = here
+            dtype = _float_type(dtype, ["float"] if X.dtype == np.float32 else [])
+            if names is not None and len(names) != X.shape[1]:
+                raise ValueError(f"{len(names)} feature_names of {X.shape[1]} features")
+        if here != kind:
+            raise ValueError(
+                f"batch {number} has other columns, or other of target and weights, than the first"
+            )
+        if len(X):
+            yield _checked((X.astype(dtype, copy=False), y, weights), number, len(X))
 
 
 def _part(arrays: Arrays, start: int, stop: int) -> Arrays:

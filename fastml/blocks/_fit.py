@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from fastml._engines.passes import Passes
 from fastml._threads import single_threaded_blas
 from fastml.blocks._blocks import Blocks
+from fastml.blocks._output import TransformedSource
 from fastml.blocks._run import Runner
 
 
@@ -23,7 +25,9 @@ def fit(estimator, blocks: Blocks, executor=None, *, progress: bool = False):
     Parameters
     ----------
     estimator : estimator
-        One of `trainable`; weights of the blocks are its ``sample_weight``.
+        One of `trainable`; weights of the blocks are its ``sample_weight``. Or a Pipeline of such:
+        each step learns from blocks that the steps before transform whenever a pass reads them, so
+        nothing is laid down.
     blocks : Blocks
         Rows, with a target if the estimator needs one.
     executor : ThreadsExecutor or SparkExecutor, default=None
@@ -46,11 +50,9 @@ def fit(estimator, blocks: Blocks, executor=None, *, progress: bool = False):
     >>> fit(LinearRegression(), blocks).coef_.round(6)
     array([1., 2.])
     """
-    if getattr(estimator, "_fit_blocks", None) is None:
-        raise TypeError(
-            f"{type(estimator).__name__} does not learn from blocks; those that do: "
-            f"{', '.join(trainable())}"
-        )
+    if isinstance(estimator, Pipeline):
+        return _fit_pipeline(estimator, blocks, executor, progress)
+    _need_blocks(estimator)
     if blocks.has_weights and not has_fit_parameter(estimator, "sample_weight"):
         raise ValueError(f"{type(estimator).__name__} takes no weights, and these blocks have some")
     model = clone(estimator)
@@ -64,6 +66,30 @@ def fit(estimator, blocks: Blocks, executor=None, *, progress: bool = False):
     vars(estimator).clear()
     vars(estimator).update({**vars(model), **parameters})
     return estimator
+
+
+def _fit_pipeline(pipeline: Pipeline, blocks: Blocks, executor, progress: bool) -> Pipeline:
+    model = clone(pipeline)
+    steps = [step for _, step in model.steps if step is not None and step != "passthrough"]
+    for place, step in enumerate(steps):
+        if not isinstance(step, Pipeline):
+            _need_blocks(step)
+        if place < len(steps) - 1 and not hasattr(step, "transform"):
+            raise TypeError(f"{type(step).__name__} is not the last step and has no transform")
+    for place, step in enumerate(steps):
+        if place:
+            blocks = Blocks(TransformedSource(steps[place - 1], blocks), blocks.block_rows)
+        fit(step, blocks, executor, progress=progress)
+    pipeline.steps = model.steps
+    return pipeline
+
+
+def _need_blocks(estimator) -> None:
+    if getattr(estimator, "_fit_blocks", None) is None:
+        raise TypeError(
+            f"{type(estimator).__name__} does not learn from blocks; those that do: "
+            f"{', '.join(trainable())}"
+        )
 
 
 def trainable() -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from fastml._engines.passes import RowBlock
 from fastml.blocks._blocks import Blocks
@@ -17,7 +18,15 @@ from fastml.blocks._run import Runner
 
 def for_arrays(model, blocks: Blocks):
     """The model without names of features, which rows of blocks do not carry, once they agree."""
-    known = vars(model).get("feature_names_in_")
+    if isinstance(model, Pipeline):
+        model = copy.copy(model)
+        model.steps = list(model.steps)
+        for place, (name, step) in enumerate(model.steps):
+            if step is not None and step != "passthrough":  # the first that learnt names
+                model.steps[place] = name, for_arrays(step, blocks)
+                break
+        return model
+    known = getattr(model, "__dict__", {}).get("feature_names_in_")
     if known is None:
         return model
     if blocks.feature_names is not None and list(known) != blocks.feature_names:
@@ -105,6 +114,21 @@ def block_transformed(block: RowBlock, model):
     X = np.asarray(model.transform(block.X))
     X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     return X, block.y, block.weights
+
+
+class TransformedSource:
+    """Rows of blocks as a fitted transformer makes them, anew each time they are read."""
+
+    def __init__(self, model, blocks: Blocks):
+        self.model, self.blocks = for_arrays(model, blocks), blocks
+        self.n_rows = blocks.n_rows
+
+    def read(self, first: int, last: int):
+        """(X, y, weights) of these rows, which are of one block."""
+        block = self.blocks.block(first // self.blocks.block_rows)
+        X, y, weights = block_transformed(block, self.model)
+        here = slice(first - block.first, last - block.first)
+        return X[here], None if y is None else y[here], None if weights is None else weights[here]
 
 
 def transform(model, blocks: Blocks, executor=None, *, to=None, progress=False) -> Blocks:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextvars
 import os
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -24,6 +25,11 @@ class BlockTask:
         # Sums of BLAS depend on its threads: one, whoever calls.
         with single_threaded_blas():
             return self.function(self.blocks.block(number), *self.state)
+
+    def added(self, number: int, into: Any) -> Any:
+        """The block added to a sum of others, None if it is the first."""
+        with single_threaded_blas():
+            return self.function(self.blocks.block(number), *self.state, into)
 
 
 class ThreadsExecutor:
@@ -83,10 +89,56 @@ class ThreadsExecutor:
                 pool.shutdown(wait=True, cancel_futures=True)
                 self._pools = {}
 
+    def run_sums(self, task: BlockTask) -> Iterator[Any]:
+        """Sums of all blocks by `BlockTask.added`, one of each thread."""
+        n_blocks = task.blocks.n_blocks
+        threads = effective_n_threads(self.n_jobs)
+        numbers = _Numbers(n_blocks)
+        if threads == 1 or n_blocks < 2 * threads:
+            yield contextvars.copy_context().run(_summed, task, numbers, threads)
+            return
+        pool = self._pool(threads)
+        waiting = [pool.submit(_summed, task, numbers, 1) for _ in range(threads)]
+        done = False
+        try:
+            for future in waiting:
+                found = future.result()
+                if found is not None:
+                    yield found
+            done = True
+        finally:
+            numbers.end()
+            if not done:
+                pool.shutdown(wait=True, cancel_futures=True)
+                self._pools = {}
+
+
+class _Numbers:
+    """Numbers of blocks that threads take one by one."""
+
+    def __init__(self, n_blocks: int):
+        self.left, self.lock = deque(range(n_blocks)), threading.Lock()
+
+    def take(self) -> int | None:
+        with self.lock:
+            return self.left.popleft() if self.left else None
+
+    def end(self) -> None:
+        with self.lock:
+            self.left.clear()
+
 
 def _limited(task: BlockTask, number: int, threads: int) -> Any:
     with thread_limit(threads):
         return task(number)
+
+
+def _summed(task: BlockTask, numbers: _Numbers, threads: int) -> Any:
+    found = None
+    with thread_limit(threads):
+        while (number := numbers.take()) is not None:
+            found = task.added(number, found)
+    return found
 
 
 class Runner:
@@ -110,6 +162,22 @@ class Runner:
                 if self.progress:
                     _say(f"\rpass {self.n_passes} ({name}): {_bar(done + 1, n)} {done + 1}/{n}")
                 yield found
+        finally:
+            if self.progress:
+                _say("\n")
+
+    def sums(self, function: Callable, state: tuple, name: str) -> Iterator[Any]:
+        if not hasattr(self.executor, "run_sums"):  # then a sum is one of one block
+            yield from self.results(function, (*state, None), name)
+            return
+        self.n_passes += 1
+        n, task = self.blocks.n_blocks, BlockTask(self.blocks, function, state)
+        if self.progress:
+            _say(f"\rpass {self.n_passes} ({name}): {_bar(0, n)} 0/{n}")
+        try:
+            yield from self.executor.run_sums(task)
+            if self.progress:
+                _say(f"\rpass {self.n_passes} ({name}): {_bar(n, n)} {n}/{n}")
         finally:
             if self.progress:
                 _say("\n")

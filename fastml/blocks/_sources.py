@@ -85,6 +85,8 @@ class ArraySource:
         arrays = self.arrays[name]
         if arrays is None:
             return None
+        if len(arrays) == 1:
+            return arrays[0][first:last]
         begins = np.cumsum([0, *(len(part) for part in arrays)])
         found = [
             part[max(first - begin, 0) : last - begin]

@@ -55,6 +55,20 @@ class SparkExecutor:
                     raise value
                 yield value
 
+    def run_sums(self, task: BlockTask) -> Iterator[Any]:
+        """Sums of all blocks by `BlockTask.added`, one of each partition."""
+        context, n_blocks = need_session(self.spark), task.blocks.n_blocks
+        work = sent(sum_of, pickle.dumps(task, protocol=5))
+        n_tasks = min(n_blocks, self._n_tasks(context, n_blocks))
+        found = collected(context.parallelize(range(n_blocks), n_tasks).mapPartitions(work))
+        if [number for numbers, _ in found for number in numbers] != list(range(n_blocks)):
+            raise RuntimeError("Spark returned other blocks than it was asked for")
+        for _, packed in found:
+            kind, value = pickle.loads(packed)
+            if kind == "error":
+                raise value
+            yield value
+
     def _n_tasks(self, context, n_blocks: int) -> int:
         if self.n_partitions is not None:
             if self.n_partitions < 1:
@@ -92,6 +106,24 @@ def results_of(numbers: Iterator[int], packed: bytes) -> Iterator[tuple[int, byt
             yield number, _packed_error(error)
             continue
         yield number, pickle.dumps(found, protocol=5)
+
+
+def sum_of(numbers: Iterator[int], packed: bytes) -> Iterator[tuple[list[int], bytes]]:
+    """(numbers, packed sum) of the blocks of a partition; errors as in `results_of`."""
+    here = list(numbers)
+    if not here:
+        return
+    try:
+        task: BlockTask = pickle.loads(packed)
+        into = None
+        for number in here:
+            into = task.added(number, into)
+        found = pickle.dumps(("result", into), protocol=5)
+    except PASSED_ON:
+        raise
+    except Exception as error:
+        found = _packed_error(error)
+    yield here, found
 
 
 def _packed_error(error: Exception) -> bytes:

@@ -39,6 +39,7 @@ class Workload:
     model_bytes: float
     block_bytes: float
     kept_bytes: float | None = None
+    merged: bool = False  # a partition sends one sum: whole numbers, whose order does not matter
 
 
 def _kmeans(columns: int, *, clusters: int = 8, iterations: int = 10) -> Workload:
@@ -67,7 +68,7 @@ def _boosting(columns: int, *, trees: int = 100, depth: int = 5, classes: int = 
     nodes = trees * each * (1 + (2 ** (depth - 1) - 1))
     return Workload(
         passes, RATES["boosting"] * columns * levels / passes, 40.0 * each * 2**depth * depth,
-        HISTOGRAM * columns * nodes / passes, 2.0,
+        HISTOGRAM * columns * nodes / passes, 2.0, True,
     )  # fmt: skip
 
 
@@ -297,7 +298,7 @@ def plan(
     )  # fmt: skip
     blocks = math.ceil(rows / BLOCK_ROWS)
     slots = n_executors * each
-    in_job = min(blocks, BLOCKS_PER_JOB)
+    in_job = blocks if does.merged else min(blocks, BLOCKS_PER_JOB)
     jobs = math.ceil(blocks / in_job)
     used = min(slots, in_job)  # a block is one task's
     partitions = min(in_job, slots if in_job < 16 * slots else 2 * slots)
@@ -315,7 +316,7 @@ def plan(
         "stragglers": mean * variation * math.sqrt(2.0 * math.log(used)),
         "disk": 0.0 if in_memory else kept / (nodes * disk),
         "model": does.model_bytes / wire * hops,
-        "statistics": blocks * does.block_bytes / wire,
+        "statistics": (partitions if does.merged else blocks) * does.block_bytes / wire,
         "jobs": jobs * (job_seconds + partitions / tasks_per_second),
     }
     parts = {name: does.passes * value for name, value in one.items()}

@@ -92,6 +92,45 @@ class ForgetfulExecutor:
             yield function(task.blocks.block(number), *state)
 
 
+class SharesExecutor(ThreadsExecutor):
+    """Blocks in shares, each added up from its last block to its first, as another might."""
+
+    def run_sums(self, task):
+        for first in (2, 0, 1):
+            into = None
+            for number in reversed(range(first, task.blocks.n_blocks, 3)):
+                into = task.added(number, into)
+            yield pickle.loads(pickle.dumps(into))
+
+
+def test_the_same_bits_whatever_blocks_are_added_first():
+    model, y = CASES["three classes"]
+    one = fit(clone(model), blocks_of(y, WEIGHTS))
+    other = fit(clone(model), blocks_of(y, WEIGHTS), SharesExecutor())
+    assert pickle.dumps(other) == pickle.dumps(one)
+
+
+def test_an_error_in_a_sum_ends_the_fit(monkeypatch):
+    from fastml.ensemble._hist_gradient_boosting import _blocks
+
+    def broken(self, *_):
+        raise ValueError("no level")
+
+    monkeypatch.setattr(_blocks.BoostedBlock, "level", broken)
+    executor = ThreadsExecutor(2)
+    with pytest.raises(ValueError, match="no level"):
+        fit(regressor(), blocks_of(Y), executor)
+    assert not kept._kept
+    monkeypatch.undo()
+    fit(regressor(max_iter=1), blocks_of(Y), executor)
+
+
+def test_progress_of_sums(capsys):
+    fit(regressor(max_iter=1, max_depth=1), blocks_of(Y), progress=True)
+    assert "(level): " in (shown := capsys.readouterr().err)
+    assert "8/8" in shown.split("(level): ")[-1].splitlines()[0]
+
+
 @pytest.mark.parametrize("name", ["leaf-wise", "three classes", "depth-wise"])
 def test_the_same_bits_where_nothing_is_kept(name):
     model, y = CASES[name]

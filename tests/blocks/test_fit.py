@@ -9,9 +9,11 @@ import threading
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 import fastml
@@ -45,6 +47,7 @@ from fastml.linear_model import (
 from fastml.mixture import GaussianMixture
 from fastml.naive_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB
 from fastml.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+from fastml.svm import SVC
 
 N, D = 700, 5
 rng = np.random.default_rng(0)
@@ -412,3 +415,33 @@ def test_loading_blocks_loads_neither_parquet_nor_spark():
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert found.stdout.split() == ["False", "False"], found.stderr
     assert "blocks" in fastml._SUBMODULES
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_a_pipeline_by_blocks(n_jobs, tmp_path):
+    """As if its steps were fitted one after the other to all rows; nothing is laid down."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(500, 4)) * [1.0, 10.0, 100.0, 0.1] + 5.0
+    y = (rows[:, 0] + rows[:, 1] / 10.0 > 6.0).astype(int)
+    blocks = Blocks.from_npy(rows, y, feature_names=list("abcd"), block_rows=64)
+
+    def made():
+        return make_pipeline(
+            "passthrough", StandardScaler(), make_pipeline(PCA(3)), LogisticRegression()
+        )
+
+    own = fit(pipeline := made(), blocks, ThreadsExecutor(n_jobs))
+    assert own is pipeline
+    other = made().fit(rows, y)
+    np.testing.assert_allclose(
+        own.predict_proba(pd.DataFrame(rows, columns=list("abcd"))), other.predict_proba(rows),
+        atol=1e-4,
+    )  # fmt: skip
+    np.testing.assert_array_equal(predict(own, blocks), other.predict(rows))
+    assert pickle.dumps(fit(made(), blocks)) == pickle.dumps(own)
+    assert list(own.steps[1][1].feature_names_in_) == list("abcd")
+    plain = make_pipeline(StandardScaler(), SVC())
+    with pytest.raises(TypeError, match="SVC does not learn from blocks"):
+        fit(plain, blocks)
+    with pytest.raises(TypeError, match="LogisticRegression is not the last step"):
+        fit(Pipeline([("a", LogisticRegression()), ("b", StandardScaler())]), blocks)

@@ -305,3 +305,37 @@ def test_an_error_leaves_no_file(tmp_path):
         with pytest.raises(ValueError, match="NaN"):
             predict(model, blocks, to=tmp_path / to)
     assert [path.name for path in tmp_path.iterdir()] in ([], ["kept"])
+
+
+def test_any_batches(tmp_path):
+    """A generator of batches of any lengths, which is read once, one batch at a time."""
+    read = []
+
+    def batches():
+        for first in range(0, len(X), 37):
+            read.append(first)
+            yield X[first : first + 37], Y[first : first + 37], WEIGHTS[first : first + 37]
+
+    blocks = Blocks.from_batches(batches(), feature_names="abc", path=tmp_path / "b", block_rows=64)
+    found = rows_of(blocks)
+    for own, expected in zip(found, (X, Y, WEIGHTS)):
+        np.testing.assert_array_equal(own, expected)
+    assert len(read) == -(-len(X) // 37)
+    assert blocks.feature_names == ["a", "b", "c"]
+    alone = Blocks.from_batches(X[i : i + 5].tolist() for i in range(0, 50, 5))
+    np.testing.assert_array_equal(rows_of(alone)[0], X[:50])
+    single = Blocks.from_batches([X[:0].astype(np.float32), X[:5]])
+    assert single.dtype == np.float32
+    for wrong, match in (
+        ([], "no rows"),
+        ([X[:3], X[:3, :2]], "batch 1 has other columns"),
+        ([X[:3], (X[:3], Y[:3])], "batch 1 has other columns"),
+        ([(X[:3], Y[:2])], "block 0 has 3 rows"),
+        ([X[0]], "rows and columns"),
+        ([(X, Y, WEIGHTS, Y)], "got 4 parts"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            Blocks.from_batches(wrong, path=tmp_path / "wrong")
+        assert not (tmp_path / "wrong").exists()
+    with pytest.raises(ValueError, match="2 feature_names of 3"):
+        Blocks.from_batches([X], feature_names="ab")

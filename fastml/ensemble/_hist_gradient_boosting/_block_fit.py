@@ -101,7 +101,7 @@ class BlockBoosting:
         state = work.BoostingState(self.baseline, self.iterations, packings, [])
         empty = np.empty((0, MADE_WORDS), np.int64)
         while any(wanted := [tree.work() for tree in trees]):
-            found = self.passes.reduced(
+            found = self.passes.summed(
                 work.count_block, work.merged_counts, self.setup, state, wanted, name="level"
             )
             for tree, histograms in zip(trees, found):

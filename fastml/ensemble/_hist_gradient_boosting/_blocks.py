@@ -24,6 +24,7 @@ from fastml.kernels.hist.grow import (
     NODE_STOP,
     NODE_WORDS,
     BinnedRows,
+    add_leaf_values,
     pack_chunk,
 )
 from fastml.kernels.hist.histogram import Packing
@@ -116,6 +117,7 @@ class BoostedBlock:
         self.rows = space((n_trees, n_rows), np.uint32)
         self.n_drawn = n_rows
         self.ranges: list[NDArray] = []
+        self.leaves: NDArray | None = None  # nodes of the one tree grown last, if all rows grew it
         self.version = False, 0, False, 0
 
     @classmethod
@@ -149,9 +151,18 @@ class BoostedBlock:
         """Add the trees' values to the raw predictions."""
         trees = [tree for trees in iterations for tree in trees]
         if trees:
-            packed = Packed(trees, self.data.missing_bin)
-            packed.add_to(self.data.bins, self.raw, None)
-            packed.add_to(self.held.bins, self.held.raw, None)
+            if self.leaves is None:
+                Packed(trees, self.data.missing_bin).add_to(self.data.bins, self.raw, None)
+            else:  # the tree's leaves own ranges of the rows: nothing to look up
+                add_leaf_values(
+                    len(self.leaves), self.leaves, self.rows[0],
+                    np.ascontiguousarray(trees[0].nodes["value"]), self.raw.reshape(-1),
+                    n_threads=effective_n_threads(None, 4.0 * self.n_drawn),
+                )  # fmt: skip
+            if len(self.held.bins):
+                packed = Packed(trees, self.data.missing_bin)
+                packed.add_to(self.held.bins, self.held.raw, None)
+        self.leaves = None
 
     def slopes(self) -> NDArray:
         """Gradients and hessians of the raw predictions, and their statistics."""
@@ -184,19 +195,21 @@ class BoostedBlock:
 
     def split(self, splits: list[NDArray]) -> None:
         """Make splits of nodes of every tree that grows, and count nothing."""
+        nothing = np.empty((0, self.data.bins.shape[1], 256, 2), np.int64)
         for k, made in enumerate(splits):
             if len(made):
-                self.level(k, Packing(1, 1, 1), made, np.empty(0, np.intp))
+                self.level(k, Packing(1, 1, 1), made, np.empty(0, np.intp), nothing)
 
-    def level(self, k: int, packing: Packing, made: NDArray, counted: NDArray) -> NDArray:
-        """Make splits of tree k, and return the histograms of some of its nodes."""
+    def level(
+        self, k: int, packing: Packing, made: NDArray, counted: NDArray, histograms: NDArray
+    ) -> None:
+        """Make splits of tree k, and add the rows of some of its nodes to the histograms."""
         n_features = self.data.bins.shape[1]
         most = int(made[:, 1].max(initial=-1)) + 2
         if most > len(self.ranges[k]):
             larger = np.zeros((2 * most, 2), np.intp)
             larger[: len(self.ranges[k])] = self.ranges[k]
             self.ranges[k] = larger
-        histograms = np.zeros((len(counted), n_features, 256, 2), np.int64)
         n_threads = effective_n_threads(None, 3.0 * self.data.bins.size)
         n_tasks = max(1, min(n_threads, n_features // 2)) if len(counted) else 1
         level_of_block(
@@ -205,7 +218,6 @@ class BoostedBlock:
             np.zeros((n_tasks, -(-n_features // n_tasks) + 1, 256), np.int64), histograms,
             n_threads=n_threads,
         )  # fmt: skip
-        return histograms
 
     def leaf_sums(self, k: int, ids: NDArray, lefts: NDArray) -> NDArray:
         """Exact sums of gradients and hessians of the leaves among some nodes of tree k."""
@@ -217,6 +229,7 @@ class BoostedBlock:
             nodes, self.rows[k, : self.n_drawn], self.gradients[k], self.hessians[k], NO_WEIGHTS,
             sums, n_threads=effective_n_threads(None, 4.0 * self.n_drawn),
         )  # fmt: skip
+        self.leaves = nodes if self.n_drawn == len(self.y) and len(self.rows) == 1 else None
         return sums
 
 
@@ -307,9 +320,11 @@ def merged_slopes(a, b):
 
 
 def count_block(
-    block: RowBlock, setup: BoostingSetup, state: BoostingState, work: list[Any]
-) -> list[NDArray | None]:
-    """One level of every tree that grows: the histograms that ``work`` asks for."""
+    block: RowBlock, setup: BoostingSetup, state: BoostingState, work: list[Any],
+    into: list[NDArray | None] | None,
+) -> list[NDArray | None]:  # fmt: skip
+    """One level of every tree that grows: the block added to the histograms that ``work`` asks
+    for."""
     assert state.packings is not None
     first = not state.splits and work[0] is not None and work[0].n_nodes == 1
     if first:  # roots
@@ -317,14 +332,17 @@ def count_block(
         made.begin(len(state.iterations), state.packings)
     else:
         made = BoostedBlock.at(block, setup, state)
-    found: list[NDArray | None] = []
-    for k, asked in enumerate(work):
-        found.append(
-            None if asked is None
-            else made.level(k, state.packings[k], asked.made, asked.counted)
-        )  # fmt: skip
+    if into is None:
+        shape = made.data.bins.shape[1], 256, 2
+        into = [
+            None if asked is None else np.zeros((len(asked.counted), *shape), np.int64)
+            for asked in work
+        ]
+    for k, (asked, histograms) in enumerate(zip(work, into)):
+        if asked is not None and histograms is not None:
+            made.level(k, state.packings[k], asked.made, asked.counted, histograms)
     made.keep((True, len(state.iterations), True, len(state.splits) + (not first)))
-    return found
+    return into
 
 
 def merged_counts(a, b):

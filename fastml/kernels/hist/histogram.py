@@ -124,6 +124,17 @@ def node_histogram(
             histogram[f, b, 1] = 0
         histogram[f, missing_bin, 0] = 0
         histogram[f, missing_bin, 1] = 0
+    add_node(
+        bins, rows, start, stop, packed, packing, n_bins, missing_bin, first, last, tile, histogram
+    )
+
+
+@kernel
+def add_node(
+    bins, rows, start, stop, packed, packing, n_bins, missing_bin, first, last, tile, histogram
+):
+    """Add rows[start:stop] to the histogram, features from first up to last; else as
+    `node_histogram`."""
     if stop - start <= FEW_ROWS:
         add_few_rows(bins, rows, start, stop, packed, packing, first, last, histogram)
         return

@@ -15,7 +15,7 @@ from fastml.kernels.hist.grow import (
     keep_best,
     sum_leaf,
 )
-from fastml.kernels.hist.histogram import node_histogram
+from fastml.kernels.hist.histogram import add_node
 from fastml.kernels.hist.split import SPLIT_WORDS, goes_left_table, numeric_split
 
 # Columns of the splits that a level makes; the words of the split follow.
@@ -48,13 +48,13 @@ def split_range(i, data, rows, ranges, made, table, spare):
 
 @kernel
 def count_share(task, data, rows, packed, packing, ranges, counted, tiles, histograms):
-    """Write histograms[i] of node counted[i] for a share of the features; ``tiles`` is scratch,
-    zero before and after."""
+    """Add the rows of node counted[i] to histograms[i] for a share of the features; ``tiles`` is
+    scratch, zero before and after."""
     n_features, n_tasks = data.bins.shape[1], tiles.shape[0]
     first, last = task * n_features // n_tasks, (task + 1) * n_features // n_tasks
     for i in range(counted.shape[0]):
         start, stop = ranges[counted[i], 0], ranges[counted[i], 1]
-        node_histogram(
+        add_node(
             data.bins, rows, start, stop, packed, packing, data.n_bins, data.missing_bin, first,
             last, tiles[task], histograms[i],
         )  # fmt: skip
@@ -64,8 +64,8 @@ def count_share(task, data, rows, packed, packing, ranges, counted, tiles, histo
 def level_of_block(
     data, rows, packed, packing, ranges, made, counted, tables, spare, tiles, histograms
 ):
-    """Make the splits ``made`` of nodes that own ``ranges`` of ``rows``, then write the histograms
-    of the nodes ``counted`` to ``histograms``.
+    """Make the splits ``made`` of nodes that own ``ranges`` of ``rows``, then add the rows of the
+    nodes ``counted`` to ``histograms``.
 
     Writes ``rows``, ``ranges`` and ``histograms``; ``tables``, ``spare`` and ``tiles`` are scratch.
     """

@@ -102,6 +102,12 @@ def test_histogram_and_subtraction(n_rows, n_features):
     whole = build(rows)
     assert_array_equal(plain(whole), naive.integer_histogram(bins, rows, g, h)[:, USED])
     assert not tile.any()
+    twice = whole.copy()
+    kernels.add_node(
+        bins, rows, 0, n_rows, packed, PACKING, n_bins, 255, 0, n_features, tile, twice
+    )
+    assert_array_equal(plain(twice), 2 * plain(whole))
+    assert not tile.any()
     part = rows[: n_rows // 3]
     kernels.subtract(whole, build(part), n_bins, 255, 0, n_features)
     assert_array_equal(
