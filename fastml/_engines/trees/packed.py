@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fastml._engines.trees.stored import COUNT, Shares, for_kernels
 from fastml._threads import chunk_rows, effective_n_threads
 from fastml._validation import kernel_view
 from fastml.kernels.forest.predict import TreesInWords, pack_trees, sum_of_packed
@@ -38,7 +39,7 @@ class Forest(NamedTuple):
 
     nodes: NDArray
     bounds: NDArray  # tree t is nodes[bounds[t]:bounds[t + 1]]
-    table: NDArray
+    table: NDArray  # of values of leaves; or of counts, uint16, and their sum in one column more
     table_starts: NDArray
     bitsets: NDArray
     scalar: bool
@@ -116,7 +117,9 @@ class Forest(NamedTuple):
         shift = np.uint64(self.word_shift(X.shape[1]) or 0)
         scales = kernel_view(np.ones(len(self.starts)))
         missing = bool(np.isnan(X.min(initial=0.0)) or np.isnan(other.min(initial=0.0)))
-        return self._packed(X, scales, shift, n_threads, missing)
+        values = np.asarray(Shares(self.table)) if self.table.dtype == COUNT else self.table
+        plain = self._replace(table=kernel_view(values))
+        return plain._packed(X, scales, shift, n_threads, missing)
 
     def _packed(self, X, scales, shift, n_threads, missing=None) -> TreesInWords:
         n_nodes = int(self.bounds[-1] - self.bounds[0])
@@ -146,7 +149,7 @@ def pack(trees: list) -> Forest:
         return Forest(
             kernel_view(first.nodes),
             kernel_view(np.array([0, first.node_count], np.intp)),
-            kernel_view(first.table),
+            for_kernels(first.table),
             _FIRST,
             kernel_view(first.bitsets),
             first.scalar,
@@ -165,7 +168,7 @@ def pack(trees: list) -> Forest:
     return Forest(
         kernel_view(nodes),
         kernel_view(bounds, np.intp),
-        kernel_view(np.concatenate([tree.table for tree in trees])),
+        kernel_view(np.concatenate([np.asarray(tree.table) for tree in trees])),
         kernel_view(table_starts, np.intp),
         kernel_view(bitsets),
         first.scalar,

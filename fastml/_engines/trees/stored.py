@@ -1,4 +1,4 @@
-"""Trees as they are pickled: class shares as counts, and checks of what comes back."""
+"""Trees as they are kept and pickled: class shares as counts, and checks of what comes back."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fastml._validation import kernel_view
 from fastml.kernels.tree.nodes import CATEGORIES, FEATURE, LEAF
 
 MOST = 2**32
-"""Counts are kept below this."""
+"""Counts are pickled if they are below this."""
+
+COUNT = np.uint16
+"""Counts in memory: one type, so that kernels are compiled for two kinds of tables only."""
 
 
 class Counts(NamedTuple):
@@ -37,14 +41,66 @@ def smallest(numbers: NDArray) -> NDArray:
     return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
 
 
-def as_counts(shares: NDArray, weights: NDArray) -> Counts | None:
-    """Counts that give the shares, to the bit, when divided by the weights of their rows; None if
-    there are none."""
+def _whole(shares: NDArray, weights: NDArray) -> NDArray | None:
+    """Whole numbers that give the shares, to the bit, when divided by the weights of their rows;
+    None if there are none."""
     with np.errstate(invalid="ignore", over="ignore"):
         numbers = np.rint(shares * weights[:, None])
     if not shares.size or not numbers.max() < MOST or numbers.min() < 0.0:
         return None
-    if not np.array_equal(numbers / weights[:, None], shares):
+    return numbers if np.array_equal(numbers / weights[:, None], shares) else None
+
+
+class Shares:
+    """A table of class shares, kept as counts of 16 bits with the weight of the row behind them.
+    NumPy reads it as the float64 array that it stands for."""
+
+    def __init__(self, counts: NDArray):
+        self.counts = counts
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.counts.shape[0], self.counts.shape[1] - 1
+
+    @property
+    def nbytes(self) -> int:
+        return self.counts.nbytes
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def __getitem__(self, rows: slice) -> Shares:
+        return Shares(self.counts[rows])
+
+    def __array__(self, dtype=None, copy=None) -> NDArray:
+        found = self.counts[:, :-1] / self.counts[:, -1:].astype(np.float64)
+        return found if dtype is None else found.astype(dtype, copy=False)
+
+
+def small_table(table, nodes: NDArray, leaf_weights: NDArray, shifts=0):
+    """A table of class shares as `Shares`, if they are whole counts of whole weights that 16 bits
+    hold; otherwise as it is. ``shifts`` as for `row_weights`."""
+    if isinstance(table, Shares) or not len(table):
+        return table
+    weights = row_weights(nodes, leaf_weights, len(table), shifts)
+    if not weights.max() <= np.iinfo(COUNT).max or not np.array_equal(weights, np.floor(weights)):
+        return table
+    counts = _whole(table, weights)
+    if counts is None or counts.max() > np.iinfo(COUNT).max:
+        return table
+    return Shares(np.column_stack([counts, weights]).astype(COUNT))
+
+
+def for_kernels(table) -> NDArray:
+    """What kernels take for a table: the counts of shares, other tables as they are."""
+    return kernel_view(table.counts if isinstance(table, Shares) else table)
+
+
+def as_counts(shares: NDArray, weights: NDArray) -> Counts | None:
+    """Counts that give the shares, to the bit, when divided by the weights of their rows; None if
+    there are none."""
+    numbers = _whole(shares, weights)
+    if numbers is None:
         return None
     rows, columns = np.nonzero(numbers)
     every, columns = smallest(numbers), smallest(columns)

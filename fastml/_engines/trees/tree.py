@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fastml._engines.trees.packed import NO_BITSETS, Forest, pack
 from fastml._engines.trees.recent import RecentArrays
-from fastml._engines.trees.stored import Counts, as_counts, check_trees, row_weights
+from fastml._engines.trees.stored import Counts, as_counts, check_trees, row_weights, small_table
 from fastml._threads import effective_n_threads
 from fastml._validation import kernel_view, scaled_weights
 from fastml.kernels.tree import nodes as tree_nodes
@@ -19,12 +19,13 @@ from fastml.kernels.tree.predict import fill_paths
 class Tree:
     """A binary decision tree under scikit-learn's array names.
 
-    Stored are the nodes (16 bytes each, see `kernels.tree.nodes`) and, per leaf, the number
-    of rows, their weight if there were weights, the impurity of a regression leaf, and the values
-    of leaves that hold more than one class or output. Medians and values clipped by monotonic
-    constraints do not follow from those of the leaves: such trees keep the impurities of all nodes
-    and the values of inner ones (of two classes the first one's share). All other arrays are made
-    on first use and are not pickled. Nodes are numbered depth first, under ``max_leaf_nodes`` too.
+    Stored are the nodes (16 bytes each, see `kernels.tree.nodes`) and, per leaf, the number of
+    rows, their weight if there were weights, the impurity of a regression leaf, and the values of
+    leaves that hold more than one class (as counts, see `stored.Shares`) or output. Medians and
+    values clipped by monotonic constraints do not follow from those of the leaves: such trees keep
+    the impurities of all nodes and the values of inner ones (of two classes the first one's share).
+    All other arrays are made on first use and are not pickled. Nodes are numbered depth first,
+    under ``max_leaf_nodes`` too.
 
     Attributes
     ----------
@@ -78,6 +79,13 @@ class Tree:
         self.inner_values = inner_values
         self.stored_impurity = stored_impurity
         self._made: dict[str, NDArray] = RecentArrays()
+        self._keep_counts()
+
+    def _keep_counts(self) -> None:
+        """Whole counts of classes in place of their shares."""
+        if self.criterion < tree_nodes.SQUARED_ERROR:
+            weights = self.leaf_samples if self.leaf_weights is None else self.leaf_weights
+            self.table = small_table(self.table, self.nodes, weights)
 
     # ------------------------------------------------------------------ sizes
 
@@ -373,8 +381,9 @@ class Tree:
         state = {**self.__dict__}
         del state["_made"]
         if self.criterion < tree_nodes.SQUARED_ERROR and len(self.table):
-            counts = as_counts(self.table, self._row_weights())
-            state["table"] = self.table if counts is None else counts
+            table = np.asarray(self.table)
+            counts = as_counts(table, self._row_weights())
+            state["table"] = table if counts is None else counts
         elif not self.scalar and self.leaf_impurity is not None:
             # Leaves that have a row of the table leave their threshold free.
             state["nodes"], state["leaf_impurity"] = self.nodes.copy(), "thresholds"
@@ -396,6 +405,7 @@ class Tree:
             self._check(n_rows)
             self.table = counts / self._row_weights(n_rows)[:, None]
         self._check(len(self.table))
+        self._keep_counts()
 
     def _row_weights(self, n_rows: int | None = None) -> NDArray:
         weights = self.leaf_samples if self.leaf_weights is None else self.leaf_weights

@@ -29,7 +29,7 @@ class MedianTrees(Trees):
     def empty(cls, n_features, n_classes, criterion) -> MedianTrees:
         none = Trees.empty(n_features, n_classes, criterion)
         none.leaf_impurities = None
-        return cls(**vars(none), inner_values=none.table, impurities=np.empty(0))
+        return cls(**vars(none), inner_values=np.asarray(none.table), impurities=np.empty(0))
 
     def extended(self, grown: list[tuple]) -> MedianTrees:
         """With more trees: what `parts_of` gives of each."""

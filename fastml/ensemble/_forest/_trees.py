@@ -8,7 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastml._engines.trees.packed import NO_BITSETS, Forest
-from fastml._engines.trees.stored import Counts, as_counts, check_trees, row_weights, smallest
+from fastml._engines.trees.stored import (
+    Counts,
+    Shares,
+    as_counts,
+    check_trees,
+    for_kernels,
+    row_weights,
+    small_table,
+    smallest,
+)
 from fastml._engines.trees.tree import Tree
 from fastml._validation import kernel_view
 from fastml.kernels.tree.nodes import LEAF, NODE, SQUARED_ERROR
@@ -39,7 +48,7 @@ class Trees:
     leaf_weights: NDArray
     leaf_impurities: NDArray | None
     leaf_starts: NDArray
-    table: NDArray
+    table: NDArray | Shares
     table_starts: NDArray
     n_features: int
     n_classes: NDArray
@@ -73,25 +82,33 @@ class Trees:
         impurity = None
         if self.leaf_impurities is not None:
             impurity = np.concatenate([self.leaf_impurities, *impurities])
-        return Trees(
+        made = Trees(
             np.concatenate([self.nodes, *nodes]),
             ends(self.starts, nodes),
             _smallest(np.concatenate([self.leaf_samples, *samples])),
             _smallest(np.concatenate([self.leaf_weights, *weights])),
             impurity,
             ends(self.leaf_starts, samples),
-            np.concatenate([self.table, *tables]),
+            np.concatenate([np.asarray(table) for table in (self.table, *tables)]),
             ends(self.table_starts, tables),
             self.n_features,
             self.n_classes,
             self.criterion,
         )
+        made._keep_counts()
+        return made
+
+    def _keep_counts(self) -> None:
+        """Whole counts of classes in place of their shares."""
+        if self.criterion < SQUARED_ERROR:
+            self.table = small_table(self.table, self.nodes, self.leaf_weights, self._shifts)
 
     def __getstate__(self):
         state = vars(self).copy()
         if self.criterion < SQUARED_ERROR and len(self.table):
-            counts = as_counts(self.table, self._row_weights(len(self.table)))
-            state["table"] = self.table if counts is None else counts
+            table = np.asarray(self.table)
+            counts = as_counts(table, self._row_weights(len(table)))
+            state["table"] = table if counts is None else counts
         elif not self.scalar and self.leaf_impurities is not None:
             # Leaves that have a row of the table leave their threshold free.
             state["nodes"], state["leaf_impurities"] = self.nodes.copy(), "thresholds"
@@ -119,10 +136,15 @@ class Trees:
             or not len(self.leaf_samples) == len(self.leaf_weights) == self.leaf_starts[-1]
         ):
             raise ValueError("a stored tree was altered: its leaves and their values do not match")
+        self._keep_counts()
+
+    @property
+    def _shifts(self) -> NDArray:
+        """Where the rows of the table of each node's tree begin."""
+        return np.repeat(self.table_starts[:-1], np.diff(self.starts))
 
     def _row_weights(self, n_rows: int) -> NDArray:
-        shifts = np.repeat(self.table_starts[:-1], np.diff(self.starts))
-        return row_weights(self.nodes, self.leaf_weights, n_rows, shifts)
+        return row_weights(self.nodes, self.leaf_weights, n_rows, self._shifts)
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -169,7 +191,7 @@ class Trees:
         return Forest(
             kernel_view(self.nodes),
             kernel_view(self.starts[first : last + 1], np.intp),
-            kernel_view(self.table),
+            for_kernels(self.table),
             kernel_view(self.table_starts[first:last], np.intp),
             kernel_view(NO_BITSETS),
             self.scalar,

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastml._jit import kernel, parallel_kernel, prange
+from fastml.kernels.tree.nodes import total_of
 from fastml.kernels.tree.walk import fill_keys, pack_tree, walk
 
 ROWS_PER_WALK = 1024
@@ -22,7 +23,7 @@ class TreesInWords(NamedTuple):
     words: np.ndarray  # uint64, see `tree.walk`
     values: np.ndarray  # of leaves, times the tree's scale, if ``scalar``; else empty
     codes: np.ndarray  # if not ``scalar``: ~class of a leaf of one class, or a row of the table
-    table: np.ndarray  # (rows, columns) values of leaves
+    table: np.ndarray  # (rows, columns) values of leaves; or counts, and their sum behind them
     table_starts: np.ndarray  # (trees,)
     scales: np.ndarray  # (trees,) what the values are multiplied by
     scalar: bool  # leaves hold their value themselves
@@ -67,8 +68,9 @@ def add_leaves(places, scalar, scale, values, codes, table, out):
         if code < 0:
             out[i, np.uint64(~code)] += scale
         else:
+            whole = total_of(table, code, out.shape[1])
             for k in range(out.shape[1]):
-                out[i, k] += scale * table[code, k]
+                out[i, k] += scale * (table[code, k] / whole)
 
 
 @kernel

@@ -94,6 +94,12 @@ def values_from_leaves(nodes, table, scalar, weights, values):
 
 
 @kernel
+def total_of(table, row, n_columns):
+    """What the values of a row of the table are divided by: counts have their sum behind them."""
+    return np.float64(table[row, n_columns]) if table.shape[1] > n_columns else 1.0
+
+
+@kernel
 def class_impurity(weights, first, last, criterion, whole):
     """Impurity of the class weights in columns first..last of a row; ``whole`` is their sum."""
     total = 0.0

@@ -10,7 +10,7 @@ go. `forest.predict` is faster for many rows, where there are no categories.
 import numpy as np
 
 from fastml._jit import kernel, parallel_kernel, prange
-from fastml.kernels.tree.nodes import CATEGORIES, FEATURE, LEAF, MISSING_LEFT
+from fastml.kernels.tree.nodes import CATEGORIES, FEATURE, LEAF, MISSING_LEFT, total_of
 
 
 @kernel
@@ -87,8 +87,9 @@ def _add_leaves(nodes, table, scalar, scale, leaves, out):
         elif right < 0:
             out[i, ~right] += scale
         else:
+            whole = total_of(table, right, out.shape[1])
             for j in range(out.shape[1]):
-                out[i, j] += scale * table[right, j]
+                out[i, j] += scale * (table[right, j] / whole)
 
 
 @kernel
@@ -112,7 +113,7 @@ def forest_sum(
     """Add the sum over the trees t of scales[t] * value of row i's leaf in t to out[i].
 
     ``scalar`` says that leaves hold their value themselves; otherwise tree t's rows of the table of
-    leaf values begin at ``table_starts[t]``.
+    leaf values, or of counts with their sum behind them, begin at ``table_starts[t]``.
     """
     for c in prange(n_chunks):
         _sum_chunk(

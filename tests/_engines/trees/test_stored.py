@@ -6,7 +6,7 @@ from copy import copy
 import numpy as np
 import pytest
 
-from fastml._engines.trees.stored import as_counts
+from fastml._engines.trees.stored import Shares, as_counts, small_table
 from fastml.ensemble import (
     ExtraTreesClassifier,
     IsolationForest,
@@ -69,6 +69,38 @@ def test_a_node_takes_32_bytes_and_comes_back_to_the_bit(name):
         np.testing.assert_array_equal(mine.value, other.value)
         np.testing.assert_array_equal(mine.impurity, other.impurity)
     np.testing.assert_array_equal(model.predict(X), again.predict(X))
+
+
+IN_MEMORY = [name for name in LARGE if "outputs" not in name.split()[-1] and "forty" not in name]
+
+
+@pytest.mark.parametrize("name", IN_MEMORY)
+def test_a_node_takes_32_bytes_in_memory(name):
+    model, n_classes, kind = LARGE[name]
+    X, y = mixed(4000, n_classes)
+    y = np.column_stack([y, y[::-1]]) if kind == "classes" else y
+    model.fit(X, y, sample_weight=rng.integers(1, 4, 4000) if kind == "whole" else None)
+    trees = model.tree_ if hasattr(model, "tree_") else model._trees
+    arrays = trees.nodes, trees.table, trees.leaf_samples, trees.leaf_weights
+    assert isinstance(trees.table, Shares)
+    assert sum(a.nbytes for a in arrays if a is not None) <= 32 * len(trees.nodes)
+    again = pickle.loads(pickle.dumps(model))
+    assert isinstance((again.tree_ if hasattr(again, "tree_") else again._trees).table, Shares)
+
+
+def test_shares_that_are_no_small_counts_stay_as_they_are():
+    X, y = mixed(300, 4)
+    grown = DecisionTreeClassifier(max_depth=3).fit(X, y, sample_weight=rng.random(300))
+    assert isinstance(grown.tree_.table, np.ndarray)
+    grown = DecisionTreeClassifier(max_depth=3).fit(X, y, sample_weight=np.full(300, 2**16))
+    assert isinstance(grown.tree_.table, np.ndarray)
+    light = DecisionTreeClassifier(max_depth=3).fit(X, y)
+    shares = np.asarray(light.tree_.table)
+    assert shares.dtype == np.float64
+    assert shares.shape == light.tree_.table.shape
+    np.testing.assert_array_equal(shares, np.asarray(grown.tree_.table))
+    samples = light.tree_.leaf_samples
+    assert small_table(shares * 0.999, light.tree_.nodes, samples).dtype == np.float64
 
 
 CHANGES = {

@@ -101,6 +101,22 @@ def test_sums(first, scalar, missing):
         np.testing.assert_allclose(out, expected + 1.0, rtol=1e-12)
 
 
+@pytest.mark.small
+def test_counts_are_divided_by_what_stands_behind_them():
+    rng = np.random.default_rng(2)
+    trees = [random_tree(rng, depth, 3, False) for depth in (3, 6)]
+    counts = [rng.integers(1, 20_000, table.shape) for _, table in trees]
+    wholes = [mine.sum(axis=1, keepdims=True) for mine in counts]
+    given = {"scalar": False, "scales": [1.0, 0.3]}
+    tables = [np.hstack(both).astype(np.uint16) for both in zip(counts, wholes)]
+    words = packed([(t[0], new) for t, new in zip(trees, tables)], 3, missing=True, **given)
+    X, shares = some_rows(rng, 23, missing=True), [a / b for a, b in zip(counts, wholes)]
+    out = np.zeros((23, 3))
+    sum_of_packed(words, X, out, 5, n_threads=1)
+    plain = [(t[0], new) for t, new in zip(trees, shares)]
+    np.testing.assert_array_equal(out, expected_sums(plain, X, 3, **given))
+
+
 def test_more_rows_than_walk_together():
     rng = np.random.default_rng(1)
     trees, X = [random_tree(rng, 5, 1, True)], some_rows(rng, ROWS_PER_WALK + 3, missing=True)

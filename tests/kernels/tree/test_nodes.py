@@ -21,6 +21,7 @@ from fastml.kernels.tree.nodes import (
     node_depths,
     sum_of_quotients,
     sums_from_leaves,
+    total_of,
     values_from_leaves,
 )
 
@@ -106,3 +107,9 @@ def test_equal_sums_of_quotients_are_equal_numbers():
     assert sum_of_quotients(1.0, 4.0, 3.0, 8.0) == 0.625
     # 1/3 + 5/7 = 22/21 = 1/7 + 19/21, as differently as they are rounded on their own
     assert sum_of_quotients(1.0, 3.0, 5.0, 7.0) == 22 / 21 == sum_of_quotients(1.0, 7.0, 19.0, 21.0)
+
+
+def test_counts_have_their_sum_behind_them():
+    counts = np.array([[1, 2, 3], [65_000, 535, 65_535]], np.uint16)
+    assert [total_of(counts, i, 2) for i in range(2)] == [3.0, 65_535.0]
+    assert total_of(counts / 7.0, 1, 3) == 1.0

@@ -55,6 +55,15 @@ def test_packed_trees(kind, n_outputs):
         assert_array_equal(leaves[:, t], tree.apply(X, 1))
         expected = expected + scales[t] * tree.value[leaves[:, t]].reshape(len(X), -1)
     assert_allclose(sums, expected)
+    if kind == GINI:  # one tree comes with counts
+        one = pack(trees[:1])
+        assert one.table.dtype == np.uint16
+        sums = np.zeros((len(X), one.n_columns))
+        forest_sum(
+            3, 15, one.nodes, one.starts, one.table, one.table_starts, False, scales, one.bitsets,
+            X, sums, n_threads=1,
+        )  # fmt: skip
+        assert_array_equal(sums, trees[0].value[leaves[:, 0]].reshape(len(X), -1))
     for n in (0, 1, 2, len(X)):
         out, active = np.full((2, n + 1), 99, np.uint64)
         leaves_of_rows(trees[0].nodes, trees[0].bitsets, X[:n], out, active)
