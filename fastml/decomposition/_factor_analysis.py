@@ -161,7 +161,7 @@ class FactorAnalysis(
                 root = np.sqrt(psi) + SMALL
                 values, rows, left = spectrum(root)
                 W = np.sqrt(np.maximum(values - 1.0, 0.0))[:, None] * rows * root
-                most = values.max()
+                most = values.max(initial=0.0)
                 with np.errstate(divide="ignore"):
                     # The same beyond the rank every time, so that steps can be compared.
                     there = np.where(values > BEYOND_RANK * most, values, ROUNDING * most)

@@ -283,6 +283,12 @@ def test_more_factors_than_there_can_be(n, d, k, method):
     assert ours.score(X) >= other.score(X) - 0.01 * abs(other.score(X))
 
 
+def test_no_factors_are_variances():
+    X = rows(50, 4)
+    model = FactorAnalysis(0).fit(X)
+    assert_allclose(model.get_covariance(), np.diag(X.var(axis=0)))
+
+
 def test_factor_analysis_of_constant_rows_ends():
     model = FactorAnalysis(2).fit(np.ones((30, 4)))  # a warning would fail the test
     assert model.n_iter_ < 10
