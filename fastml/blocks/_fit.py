@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from fastml._engines.passes import Passes
 from fastml._threads import single_threaded_blas
 from fastml.blocks._blocks import Blocks
-from fastml.blocks._output import TransformedSource
+from fastml.blocks._output import TransformedSource, is_pipeline
 from fastml.blocks._run import Runner
 
 
@@ -50,7 +49,7 @@ def fit(estimator, blocks: Blocks, executor=None, *, progress: bool = False):
     >>> fit(LinearRegression(), blocks).coef_.round(6)
     array([1., 2.])
     """
-    if isinstance(estimator, Pipeline):
+    if is_pipeline(estimator):
         return _fit_pipeline(estimator, blocks, executor, progress)
     _need_blocks(estimator)
     if blocks.has_weights and not has_fit_parameter(estimator, "sample_weight"):
@@ -68,11 +67,11 @@ def fit(estimator, blocks: Blocks, executor=None, *, progress: bool = False):
     return estimator
 
 
-def _fit_pipeline(pipeline: Pipeline, blocks: Blocks, executor, progress: bool) -> Pipeline:
+def _fit_pipeline(pipeline, blocks: Blocks, executor, progress: bool):
     model = clone(pipeline)
     steps = [step for _, step in model.steps if step is not None and step != "passthrough"]
     for place, step in enumerate(steps):
-        if not isinstance(step, Pipeline):
+        if not is_pipeline(step):
             _need_blocks(step)
         if place < len(steps) - 1 and not hasattr(step, "transform"):
             raise TypeError(f"{type(step).__name__} is not the last step and has no transform")

@@ -5,20 +5,26 @@ from __future__ import annotations
 import contextlib
 import copy
 import os
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from fastml._engines.passes import RowBlock
 from fastml.blocks._blocks import Blocks
 from fastml.blocks._run import Runner
 
 
+def is_pipeline(model) -> bool:
+    """Whether it is scikit-learn's Pipeline, which nobody has if its module is not loaded."""
+    module = sys.modules.get("sklearn.pipeline")
+    return module is not None and isinstance(model, module.Pipeline)
+
+
 def for_arrays(model, blocks: Blocks):
     """The model without names of features, which rows of blocks do not carry, once they agree."""
-    if isinstance(model, Pipeline):
+    if is_pipeline(model):
         model = copy.copy(model)
         model.steps = list(model.steps)
         for place, (name, step) in enumerate(model.steps):
