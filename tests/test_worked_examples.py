@@ -48,19 +48,28 @@ MUST_BE_COVERED = {
     "001-thermometer",
     "003-binary-entropy",
     "003-error-rate-zero-gain",
+    "003-executors",
+    "003-node-failures",
     "003-one-hot",
     "003-region-means",
+    "003-word-count",
     "004-kde-kernels",
     "004-normalised-kernel",
     "004-ridge-dual",
     "derived-active-learning",
+    "derived-classical-mds",
+    "derived-combiner",
     "derived-elbow-ratio",
     "derived-kde",
+    "derived-kernel-pca-duality",
     "derived-knn-distance-weights",
+    "derived-pca-svd",
+    "derived-procrustes",
     "derived-regression-metrics",
     "derived-regression-splits",
-    "derived-total-variation",
     "derived-scaling",
+    "derived-sne",
+    "derived-total-variation",
     "derived-winsorize",
 }
 
@@ -1191,6 +1200,117 @@ def cut_off(inputs, parameters, trim, winsorize):
         "trimmed": left.tolist(), "trimmed_mean": left.mean(),
         "winsorised": drawn_in.tolist(), "winsorised_mean": drawn_in.mean(),
     }  # fmt: skip
+
+
+# ---------------------------------------------------------------------------- embeddings
+
+
+@example("derived-procrustes", "manifold.procrustes")
+def rotation(inputs, parameters, procrustes):
+    found = procrustes(inputs["X"], inputs["Y"], translation=False)
+    return {
+        "W": found.rotation.tolist(), "residual": found.residual,
+        "singular_values": found.singular_values.tolist(),
+    }  # fmt: skip
+
+
+@example("derived-classical-mds", "manifold.ClassicalMDS", "preprocessing.KernelCenterer")
+def triangle(inputs, parameters, ClassicalMDS, KernelCenterer):
+    D = np.array(inputs["D"])
+    model = ClassicalMDS(3, metric="precomputed").fit(D)
+    return {
+        "double_centred_B": KernelCenterer().fit_transform(-0.5 * D**2).tolist(),
+        "eigenvalues_B": model.eigenvalues_[::-1].tolist(),
+    }
+
+
+@example(
+    "derived-sne", "manifold.SNE", "manifold.perplexity", "metrics.pairwise.euclidean_distances"
+)
+def sne(inputs, parameters, SNE, perplexity, euclidean_distances):
+    x, z = (np.array(inputs[name])[:, None] for name in "xz")
+    there = SNE(1, sigma=parameters["sigma"], init=z, tol=1e9)  # stays at the start
+    here = SNE(1, sigma=0.5**0.5)
+    p = there.affinities(euclidean_distances(x))
+    return {
+        "p_j_given_i": p.tolist(),
+        "q_j_given_i": here.affinities(euclidean_distances(z)).tolist(),
+        "perplexities": perplexity(p).tolist(),
+        "cost": there.fit(x).kl_divergence_,
+    }
+
+
+@example("derived-pca-svd", "decomposition.PCA")
+def variances(inputs, parameters, PCA):
+    X = np.array(inputs["X"])
+    model = PCA().fit(X)
+    one = PCA(1).fit(X)
+    left = X - one.inverse_transform(one.transform(X))
+    return {
+        "singular_values": model.singular_values_.tolist(),
+        "lambda_notes_1_over_n": PCA(ddof=0).fit(X).explained_variance_.tolist(),
+        "lambda_sklearn_1_over_n_minus_1": model.explained_variance_.tolist(),
+        "explained_ratio": model.explained_variance_ratio_.tolist(),
+        "reconstruction_error_one_component": (left**2).sum(),
+    }
+
+
+@example("derived-kernel-pca-duality", "decomposition.TruncatedSVD", "decomposition.KernelPCA")
+def duality(inputs, parameters, TruncatedSVD, KernelPCA):
+    X = np.array(inputs["X"])
+    return {
+        "XtX": (TruncatedSVD(2).fit(X).singular_values_ ** 2).tolist(),
+        "XXt": KernelPCA(4, kernel="linear").fit(X).eigenvalues_.tolist(),
+    }
+
+
+# ---------------------------------------------------------------------------- clusters of machines
+
+
+@example("003-word-count", "mapreduce.run")
+def counted(inputs, parameters, run):
+    pairs = [(word, one) for word, ones in inputs["intermediate"].items() for one in ones]
+    found = run(pairs, lambda pair: [pair], lambda word, ones: [(word, sum(ones))])
+    return {"output_from_printed_pairs": dict(found.output)}
+
+
+@example("derived-combiner", "mapreduce.word_count", "mapreduce.mean_by_key")
+def combined(inputs, parameters, word_count, mean_by_key):
+    found = word_count(inputs["chunks"], n_splits=2)
+    pairs = [("all", value) for values in inputs["values_for_average"] for value in values]
+    return {
+        "word_counts": dict(found.output),
+        "pairs_without_combiner": found.pairs_mapped,
+        "pairs_with_combiner": found.pairs_combined,
+        "average": mean_by_key(pairs).output[0][1],
+    }
+
+
+@example("003-node-failures", "spark.plan")
+def failures(inputs, parameters, plan):
+    found = plan(10**9, 10, nodes=inputs["N"], mttf=inputs["mttf_days"])
+    return {"expected_failures_per_day": found.failures_per_day}
+
+
+@example("003-executors", "spark.executors")
+def sizes(inputs, parameters, executors):
+    cluster = inputs["nodes"], inputs["cores_per_node"], inputs["ram_gb_per_node"]
+    bare = {"reserved_cores": 0, "reserved_memory": 0.0, "overhead": 0.0}
+    tiny, fat = (executors(*cluster, kind, **bare) for kind in ("tiny", "fat"))
+    total, per_node, _, memory = executors(
+        *cluster, cores_each=parameters["cores_per_executor"],
+        reserved_cores=parameters["reserved_cores_per_node"],
+        overhead=parameters["overhead_fraction"],
+    )  # fmt: skip
+    return {
+        "tiny": {"executors": tiny[0], "cores": tiny[2], "memory_gb": tiny[3]},
+        "fat": {"executors": fat[0], "cores": fat[2], "memory_gb": fat[3]},
+        "balanced": {
+            "executors_after_one_for_application_master": total,
+            "executors_per_node": per_node,
+            "executor_memory_gb_with_7_percent": memory,
+        },
+    }
 
 
 AVAILABLE = {
