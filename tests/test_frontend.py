@@ -57,7 +57,8 @@ def llvm_code(monkeypatch, ours):
     assert function(rows, weights, out) == 6.0
     np.testing.assert_allclose(out, np.average(rows[:4], axis=0, weights=weights[:4]))
     (code,) = function.inspect_llvm().values()
-    return re.sub(r"(?<=of_partsB2)v\d+", "", code)
+    code = re.sub(r"(?<=of_parts)B\d+v\d+", "", code)
+    return re.sub(r'\[\d+ x i8\](?= c"missing)', "", code)  # the length of such a name
 
 
 def test_the_code_is_the_same(monkeypatch):
