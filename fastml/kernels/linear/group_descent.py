@@ -7,8 +7,11 @@ are 0 together.
 import numpy as np
 
 from fastml._jit import kernel
-from fastml.kernels.linear.gram_descent import STEADY, STUCK
+from fastml.kernels.linear.gram_descent import STUCK
 from fastml.kernels.losses.penalties import group_share
+
+STEADY_GROUPS = 0.001
+"""As `gram_descent.STEADY`; a tenth of it, as there is no extrapolation to come near sooner."""
 
 
 @kernel
@@ -92,7 +95,7 @@ def group_descend(gram, cross, square, pull, W, order, l1, l2, tol, most):
     support = np.empty(order.shape[0], dtype=np.intp)
     goal = np.empty(W.shape[1])
     passes = 0
-    enough, stuck, still = tol * square, STUCK * square, (STEADY * tol) ** 2
+    enough, stuck, still = tol * square, STUCK * square, (STEADY_GROUPS * tol) ** 2
     gap = group_gap(cross, square, pull, W, order, l1, l2)
     small = gap <= enough
     while (gap > enough or not small) and passes < most:
