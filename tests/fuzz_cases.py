@@ -324,6 +324,8 @@ THEY_REFUSE: tuple = (
     ("linear_model.Orthogonal", "mismatch in its core dimension"),
     # the precision of constants, which we do not need
     ("decomposition.PCA", "singular matrix"),
+    # as many components as rows: its solver wants fewer
+    ("manifold.SpectralEmbedding", "for sparse A with k >= N"),
 )
 """What scikit-learn refuses and we take, on purpose: path, part of its message."""
 

@@ -54,7 +54,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         """
         scores = self.decision_function(X)
         if scores.ndim == 1:
-            return self.classes_[(scores > 0.0).astype(np.intp)]
+            # of one class alone, every row is it
+            return self.classes_[np.minimum(scores > 0.0, len(self.classes_) - 1)]
         return self.classes_[scores.argmax(axis=1)]
 
     def sparsify(self):

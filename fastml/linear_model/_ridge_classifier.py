@@ -391,6 +391,6 @@ class ClassScores(ClassifierMixin, BaseEstimator):
     def predict(self, X):
         if self.multilabel:
             return (X.reshape(len(X), -1) > 0.0).astype(np.int64)
-        if X.ndim == 1:
-            return self.classes_[(X > 0.0).astype(np.intp)]
+        if X.ndim == 1:  # of one class alone, every row is it
+            return self.classes_[np.minimum(X > 0.0, len(self.classes_) - 1)]
         return self.classes_[X.argmax(axis=1)]

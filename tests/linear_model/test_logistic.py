@@ -393,3 +393,12 @@ def test_a_start_that_is_not_finite_is_refused():
     model.coef_[:] = np.nan
     with pytest.raises(ValueError, match="NaN or infinity"):
         model.fit(X, y)
+
+
+@pytest.mark.parametrize("model", [RidgeClassifier(), RidgeClassifierCV(alphas=[0.9])], ids=repr)
+def test_ridge_of_one_class_says_it_for_every_row(model):
+    """Also for rows on the other side of the plane."""
+    X = np.c_[np.random.default_rng(0).normal(size=70), np.ones(70)]
+    model.set_params(fit_intercept=False).fit(X, np.full(70, 3))
+    assert (model.decision_function(-X) > 0.0).any()
+    assert (model.predict(-X) == 3).all()

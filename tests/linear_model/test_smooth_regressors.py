@@ -275,6 +275,17 @@ def test_huber_on_targets_near_the_largest_float():
     assert np.isfinite(model.predict(X)).all()
 
 
+def test_huber_where_squares_overflow():
+    """There is no Hessian: L-BFGS, as where columns are many."""
+    rng = np.random.default_rng(0)
+    X, weights = rng.integers(2, size=(25, 3)).astype(float), np.zeros(25)
+    weights[3] = 1.0
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = HuberRegressor().fit(X, 1e200 * rng.normal(size=25), weights)
+    assert np.isfinite(model.predict(X)).all()
+
+
 def test_squares_that_overflow():
     """There is no Hessian: L-BFGS, as scikit-learn's."""
     X = 1e200 * np.random.default_rng(0).normal(size=(25, 3))

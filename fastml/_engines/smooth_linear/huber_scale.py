@@ -120,13 +120,21 @@ def minimise_huber(
     max_iter: int,
     report: Callable[[NDArray], bool] | None = None,
 ) -> Minimum:
-    """The minimum, from ``point``, by Newton's method; with many columns by L-BFGS.
+    """The minimum, from ``point``, by Newton's method; with many columns, or huge ones, by L-BFGS.
 
     ``report`` is told of every step on all rows, and ends the search where it returns True.
     """
     told = _Told(report)
-    if len(point) > MOST_COLUMNS:
-        return _lbfgs(objective, point, tol, max_iter, told)
+    if len(point) <= MOST_COLUMNS:
+        try:
+            return _by_newton(objective, point, tol, max_iter, told)
+        except np.linalg.LinAlgError:  # squares that overflow
+            pass
+    return _lbfgs(objective, point, tol, max_iter, told)
+
+
+def _by_newton(objective: HuberObjective, point: NDArray, tol, max_iter, told: _Told) -> Minimum:
+    """From some of the rows, if there are many; where the scale vanishes, in turns with it."""
     origin = point
     rows = max(SAMPLE_ROWS, ROWS_PER_WEIGHT * len(point))
     if objective.design.n_rows >= LEAST_SHARE * rows and max_iter > 1:
