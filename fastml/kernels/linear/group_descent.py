@@ -11,7 +11,7 @@ from fastml.kernels.linear.gram_descent import STUCK
 from fastml.kernels.losses.penalties import group_share
 
 STEADY_GROUPS = 0.001
-"""As `gram_descent.STEADY`; a tenth of it, as there is no extrapolation to come near sooner."""
+"""As `gram_descent.STEADY`, which is looser: that was measured for one target only."""
 
 
 @kernel
