@@ -44,6 +44,14 @@ LONG = {
 Progress = Callable[[str, int, int], None]
 
 
+class StepError(RuntimeError):
+    """Steps that failed; the others are done, and ``n_compiled`` functions compiled."""
+
+    def __init__(self, message: str, n_compiled: int):
+        super().__init__(message)
+        self.n_compiled = n_compiled
+
+
 class Step(NamedTuple):
     """One call that compiles."""
 
@@ -277,7 +285,10 @@ def in_processes(
 
 
 class _Pool:
-    """Processes that take the longest group of steps that is left, one after the other."""
+    """Processes that take the longest group of steps that is left, one after the other.
+
+    A step that fails, or ends its process, does not keep the others from being done.
+    """
 
     def __init__(self, groups, total: int, progress: Progress | None, diary: _Diary):
         self.waiting = deque(groups)  # the longest last
@@ -287,75 +298,98 @@ class _Pool:
         self.n_compiled = 0
         self.errors: list[str] = []
         self.workers: list[subprocess.Popen] = []
+        self.stopped = False
 
     def run(self, n_processes: int, environment: Mapping[str, str]) -> int:
-        root = str(Path(__file__).parents[1])
-        program = f"import sys; sys.path.insert(0, {root!r}); import fastml._warmup as w; w.work()"
         quiet = {**environment, "FASTML_QUIET": "1", "OMP_WAIT_POLICY": "passive"}
         quiet["FASTML_NO_PREBUILT"] = "1"  # what a wheel brought would be loaded, not compiled
         if n_processes > 1:  # BLAS's threads spin while they wait: other processes need the cores
             quiet["OPENBLAS_NUM_THREADS"] = "1"
+        threads = [threading.Thread(target=self._drive, args=(quiet,)) for _ in range(n_processes)]
         try:
-            for _ in range(n_processes):
-                self.workers.append(
-                    subprocess.Popen(
-                        [sys.executable, "-c", program],
-                        env=quiet,
-                        stdin=subprocess.PIPE,
-                        stdout=subprocess.PIPE,
-                        text=True,
-                        bufsize=1,
-                        start_new_session=True,  # Ctrl-C is for this process
-                    )
-                )
-            threads = [threading.Thread(target=self._drive, args=(w,)) for w in self.workers]
             for thread in threads:
                 thread.start()
             for thread in threads:
                 thread.join()
         finally:
+            with self.lock:
+                self.stopped = True
             for worker in self.workers:
                 worker.kill()  # its answers are here, and what it compiled is on disk
                 with contextlib.suppress(OSError):  # what it was not told is lost
                     worker.communicate()
-        if self.errors:
-            raise RuntimeError(self.errors[0])
+        left = sum(map(len, self.waiting))
+        if self.errors or left:
+            summary = [f"{self.done} of {self.total} steps are done"]
+            raise StepError("\n".join(self.errors + summary), self.n_compiled)
         return self.n_compiled
 
-    def _drive(self, worker: subprocess.Popen) -> None:
-        assert worker.stdin is not None
-        assert worker.stdout is not None
-        step = None
-        try:
-            while True:
-                with self.lock:
-                    if not self.waiting or self.errors:
-                        break
-                    group = self.waiting.pop()
-                for step in group:
-                    if self.errors:
-                        return
-                    self._tell(step)
-                    worker.stdin.write(json.dumps([step.family, step.what]) + "\n")
-                    answer = json.loads(worker.stdout.readline())
-                    self._finish(step, answer)
-        except (OSError, ValueError):  # it is gone
-            what = "" if step is None else f" at {step.title}"
-            self.errors.append(f"a process of the warm-up ended{what}")
+    def _start(self, environment: Mapping[str, str]) -> subprocess.Popen | None:
+        root = str(Path(__file__).parents[1])
+        program = f"import sys; sys.path.insert(0, {root!r}); import fastml._warmup as w; w.work()"
+        with self.lock:
+            if self.stopped:
+                return None
+            worker = subprocess.Popen(
+                [sys.executable, "-c", program],
+                env=environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                bufsize=1,
+                start_new_session=True,  # Ctrl-C is for this process
+            )
+            self.workers.append(worker)
+        return worker
+
+    def _drive(self, environment: Mapping[str, str]) -> None:
+        """Have a process do groups of steps until none is left; another one where it ends."""
+        worker, answered = self._start(environment), True
+        while worker is not None and (group := self._next()):
+            for step in group:
+                self._tell(step)
+                answer = _answer(worker, step)
+                self._finish(step, answer)
+                if answer is not None:
+                    answered = True
+                    continue
+                # After a second process that did not answer once the next would not either.
+                worker, answered = self._start(environment) if answered else None, False
+                if worker is None:
+                    return
+
+    def _next(self) -> list[Step] | None:
+        with self.lock:
+            return self.waiting.pop() if self.waiting and not self.stopped else None
 
     def _tell(self, step: Step) -> None:
         if self.progress is not None:
             with self.lock:
                 self.progress(step.title, self.done, self.total)
 
-    def _finish(self, step: Step, answer: Any) -> None:
+    def _finish(self, step: Step, answer: int | str | None) -> None:
         with self.lock:
-            if isinstance(answer, str):
-                self.errors.append(f"{step.title} failed:\n{answer}")
+            if self.stopped:
                 return
-            self.done += 1
-            self.n_compiled += answer
-            self.diary.note(step.title)
+            if answer is None:
+                self.errors.append(f"a process of the warm-up ended at {step.title}")
+            elif isinstance(answer, str):
+                self.errors.append(f"{step.title} failed:\n{answer}")
+            else:
+                self.done += 1
+                self.n_compiled += answer
+                self.diary.note(step.title)
+
+
+def _answer(worker: subprocess.Popen, step: Step) -> int | str | None:
+    """How many functions a process compiled in a step, or why it failed; None if it ended."""
+    assert worker.stdin is not None
+    assert worker.stdout is not None
+    try:
+        worker.stdin.write(json.dumps([step.family, step.what]) + "\n")
+        return json.loads(worker.stdout.readline())
+    except (OSError, ValueError):
+        return None
 
 
 def work() -> None:

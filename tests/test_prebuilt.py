@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from subprocesses import run_python
 
-from fastml import _jit
+from fastml import _jit, _warmup
+from fastml.__main__ import main
 from fastml._cli.prebuild import add_arguments
 from fastml._prebuilt import levels as prebuilt
 from fastml._prebuilt.levels import LEVELS, Level, Shelf, levels_of
@@ -199,6 +200,28 @@ def test_a_warm_up_replaces_code_of_a_level_by_native_code(tmp_path):
     )
     assert run("empty", 0) == [0, 0, 0, n_functions]
     assert run("warm", 1) == [n_functions, 0, 0, 0]
+
+
+@pytest.mark.skipif(not _jit.jit_enabled(), reason="nothing is compiled")
+def test_a_step_that_fails_is_named_and_what_others_compiled_is_kept(tmp_path, monkeypatch, capsys):
+    from llvmlite.binding import get_host_cpu_features
+
+    if not (levels := levels_of(get_host_cpu_features())):
+        pytest.skip("this CPU is of no level")
+    bad = _warmup.Step("metrics", "", "no such step", None, print)
+    good = _warmup.steps("metrics.adjusted_mutual_info_score", "float64")
+    monkeypatch.setattr(prebuilt, "FOLDER", tmp_path)
+    monkeypatch.setattr(_warmup, "steps", lambda only: [*good, bad])
+    level = levels[-1].name
+    small = "metrics.adjusted_mutual_info_score"
+    assert main(["prebuild", "--levels", level, "--only", small]) == 2
+    said = capsys.readouterr()
+    assert f"{level}: metrics: no such step failed:" in said.err
+    assert f"{len(good)} of {len(good) + 1} steps are done" in said.err
+    (shelf,) = prebuilt.shelves(_jit.build(), dict.fromkeys(LEVELS[level].needs, True))
+    assert f"{len(shelf.digests)} functions" in said.out
+    assert len(shelf.digests) >= 1
+    assert all(map(shelf.read, shelf.digests))
 
 
 def test_a_higher_level_may_hold_some_kernels_only(tmp_path, monkeypatch):

@@ -185,3 +185,22 @@ def test_a_step_that_fails_and_a_process_that_ends_are_named(family, message):
     bad = _warmup.Step(family, "", "no such step", None, print)
     with pytest.raises(RuntimeError, match=message):
         _warmup.in_processes([bad], 1, None, None)
+
+
+@pytest.mark.parametrize("family", ["density", "nowhere"])
+def test_steps_after_one_that_fails_are_done(tmp_path, family):
+    """After one that ends its process, too: another process goes on."""
+    bad = _warmup.Step(family, "", "no such step", None, print)
+    good = steps(SMALL)
+    told = []
+    with pytest.raises(_warmup.StepError, match=f"{len(good)} of {len(good) + 1} steps are done"):
+        _warmup.in_processes([bad, *good], 1, lambda *what: told.append(what[0]), tmp_path)
+    assert sorted(told) == sorted(step.title for step in (bad, *good))
+    noted = (tmp_path / _warmup.DONE).read_text().splitlines()
+    assert sorted(line.partition(" ")[2] for line in noted) == sorted(s.title for s in good)
+
+
+def test_processes_that_never_answer_are_not_started_for_ever():
+    bad = [_warmup.Step("nowhere", str(i), "no such step", None, print) for i in range(9)]
+    with pytest.raises(_warmup.StepError, match=r"ended at nowhere.*\n.*ended at.*\n0 of 9 steps"):
+        _warmup.in_processes(bad, 1, None, None)

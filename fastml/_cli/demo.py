@@ -56,7 +56,7 @@ def _compile_ahead(family: str | None) -> int:
     """Compile what the cases need, on all cores; how many functions that were."""
     from fastml._jit import cache_folder, jit_enabled, prebuilt_shelves
     from fastml._threads import effective_n_threads
-    from fastml._warmup import demo_steps, in_processes
+    from fastml._warmup import StepError, demo_steps, in_processes
 
     n_processes = effective_n_threads(None)
     if n_processes == 1 or cache_folder() is None or not jit_enabled() or prebuilt_shelves():
@@ -64,8 +64,8 @@ def _compile_ahead(family: str | None) -> int:
     progress = Progress()
     try:
         return in_processes(list(demo_steps(family)), n_processes, progress, folder=cache_folder())
-    except RuntimeError:  # the first call will tell
-        return 0
+    except StepError as error:  # the first call will tell
+        return error.n_compiled
     finally:
         progress.finish()
 

@@ -30,17 +30,21 @@ def run(options: argparse.Namespace) -> int:
     from fastml._jit import IMPORTS, build
     from fastml._sources import read_imports
 
-    levels = _chosen(options.levels)
-    for name in levels:
+    failed = []
+    for name in _chosen(options.levels):
         level, start = LEVELS[name], time.perf_counter()
         with tempfile.TemporaryDirectory() as scratch:
-            _compile(level, options.only, scratch)
+            why = _compile(level, options.only, scratch)
             made = Path(scratch, build())
             folder = write(level, build(), made.glob("*.fml"), read_imports(made / IMPORTS))
         files = list(folder.glob("*.fml"))
         size = sum(path.stat().st_size for path in files) / 1e6
         took = seconds(time.perf_counter() - start)
         print(f"{name}: {len(files)} functions, {size:.1f} MB, in {took}, in {folder}")
+        if why is not None:
+            failed.append(f"{name}: {why}")
+    if failed:
+        raise CommandError("\n".join([*failed, "what the other steps compiled is kept"]))
     return 0
 
 
@@ -52,10 +56,13 @@ def _chosen(names: str) -> list[str]:
     return chosen
 
 
-def _compile(level: Level, only: str | None, cache: str) -> None:
-    """Warm up for ``level``, and for the demo, in as many processes as there are cores."""
+def _compile(level: Level, only: str | None, cache: str) -> str | None:
+    """Warm up for ``level``, and for the demo, in as many processes as there are cores.
+
+    Return which steps failed, and why, or None.
+    """
     from fastml._threads import effective_n_threads
-    from fastml._warmup import demo_steps, in_processes, steps
+    from fastml._warmup import StepError, demo_steps, in_processes, steps
 
     environment = {**level.environment, "FASTML_CACHE_DIR": cache}
     progress = Progress()
@@ -66,7 +73,10 @@ def _compile(level: Level, only: str | None, cache: str) -> None:
         shown = [None] if wanted is None else [name for name in wanted if name in FAMILIES]
         chosen += [step for family in shown for step in demo_steps(family)]
         in_processes(chosen, n_processes, progress, folder=None, environment=environment)
-    except (RuntimeError, ValueError) as error:
+    except StepError as error:
+        return str(error)
+    except ValueError as error:
         raise CommandError(f"{level.name}: {error}") from error
     finally:
         progress.finish()
+    return None

@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
     start = time.perf_counter()
     try:
         n_compiled = _warmup.warmup(only, progress, dtype=options.dtype, n_jobs=options.jobs)
-    except ValueError as error:
+    except (_warmup.StepError, ValueError) as error:
         raise CommandError(str(error)) from error
     finally:
         progress.finish()
