@@ -16,7 +16,7 @@ HEAD = """# Code that imports scikit-learn, on fastml
 | a script, a module | `python -m fastml.accelerate [--report] [--only NAMES] [--exclude NAMES] script.py ...`, `... -m module ...` |
 | IPython, Jupyter | `%load_ext fastml.accelerate` |
 | in code | `fastml.accelerate.install()`, `uninstall()`; `with fastml.accelerate.enabled(): ...` |
-| a program that is not yours, with its child processes | `FASTML_ACCELERATE=1`, or names: `FASTML_ACCELERATE=cluster,Ridge` (needs fastml installed from a wheel) |
+| a program that is not yours, with its child processes | `FASTML_ACCELERATE=1`, or names: `FASTML_ACCELERATE=cluster,Ridge`, all but some: `FASTML_ACCELERATE=-KMeans` (needs fastml installed from a wheel); the first line sets it for child processes, `install()` does not |
 
 It does not matter whether scikit-learn was imported before. Methods of scikit-learn's classes are replaced in place, so
 that `isinstance`, subclasses, `clone`, tags, diagrams, `set_output` and metadata routing are as without.

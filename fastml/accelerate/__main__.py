@@ -8,7 +8,7 @@ import runpy
 import sys
 
 from fastml.accelerate._report import report
-from fastml.accelerate._switch import VARIABLE, install
+from fastml.accelerate._switch import VARIABLE, as_variable, install
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
@@ -31,7 +31,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
 def main(argv: list[str] | None = None) -> None:
     args = parse(sys.argv[1:] if argv is None else argv)
     install(only=args.only, exclude=args.exclude, on_fallback=args.on_fallback)
-    os.environ.setdefault(VARIABLE, args.only or "1")  # for child processes
+    os.environ[VARIABLE] = as_variable(args.only, args.exclude)  # for child processes
     sys.argv = [args.program, *args.arguments]
     try:
         if args.module:

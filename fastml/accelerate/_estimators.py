@@ -614,4 +614,8 @@ def stop() -> None:
 def ran(model: Any) -> str:
     """``"fastml"`` if a fastml model stands behind the model, else ``"scikit-learn"``."""
     slot = slot_of(model)
+    if slot is not None and slot.twin is None:  # loaded or copied: as the next call would
+        served = nearest(type(model))
+        if served is not None:
+            _ready(served, slot, model)
     return _report.OURS if slot is not None and slot.twin is not None else _report.THEIRS

@@ -25,7 +25,7 @@ class Row(NamedTuple):
 
 
 class Report(list):
-    """A list of `Row`; as text, a table."""
+    """A list of `Row`; shown or as text, a table."""
 
     def __init__(self, rows: Iterable[Row]):
         super().__init__(rows)
@@ -39,6 +39,8 @@ class Report(list):
             "  ".join([*(cell.ljust(width) for cell, width in zip(line, widths)), line[5]]).rstrip()
             for line in lines
         )
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         from html import escape

@@ -139,11 +139,22 @@ def is_on() -> bool:
 
 
 def install_from_environment() -> None:
-    """`install` as the variable FASTML_ACCELERATE says: ``1``, or the names to serve."""
-    value = os.environ.get(VARIABLE, "").strip()
-    if value.lower() in ("", "0", "no", "off", "false"):
+    """`install` as FASTML_ACCELERATE says: ``1``, or names; one after a minus is not served."""
+    words = [word.strip() for word in os.environ.get(VARIABLE, "").split(",")]
+    exclude = [word[1:] for word in words if word.startswith("-")]
+    only = [word for word in words if word and not word.startswith("-")]
+    switch = only[0].lower() if len(only) == 1 else ""
+    if switch in ("0", "no", "off", "false") or not (only or exclude):
         return
-    install(only=None if value.lower() in ("1", "yes", "on", "true") else value)
+    everything = not only or switch in ("1", "yes", "on", "true")
+    install(only=None if everything else only, exclude=exclude)
+
+
+def as_variable(only: str | None, exclude: str | None) -> str:
+    """The value of FASTML_ACCELERATE with which child processes serve the same names."""
+    words = (only or "1").split(",")
+    words += [f"-{word.strip()}" for word in (exclude or "").split(",") if word.strip()]
+    return ",".join(words)
 
 
 # ---------------------------------------------------------------------------- modules

@@ -7,13 +7,14 @@ import threading
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.cluster import DBSCAN, KMeans
 from sklearn.decomposition import PCA, IncrementalPCA
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, SGDClassifier
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -76,6 +77,32 @@ def test_meta_estimators_hold_served_models():
     assert ran(search.best_estimator_[-1]) == "fastml"
     called = {(row.name, row.method, row.ran) for row in accelerate.report()}
     assert ("linear_model.Ridge", "fit", "fastml") in called
+
+
+def test_metadata_routing():
+    weights = np.random.default_rng(1).uniform(0.1, 3.0, 60)
+    groups = np.arange(60) % 6
+    with config_context(enable_metadata_routing=True):
+        scaler = StandardScaler().set_fit_request(sample_weight=True)
+        linear = Ridge().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        pipeline = make_pipeline(scaler, linear)
+        search = GridSearchCV(pipeline, {"ridge__alpha": [0.1, 10.0]}, cv=GroupKFold(3))
+        calls = {"sample_weight": weights, "groups": groups}
+        found, routed = search.fit(X, X[:, 0], **calls), str(search.get_metadata_routing())
+        assert ran(found.best_estimator_[0]) == ran(found.best_estimator_[1]) == "fastml"
+        with pytest.raises(UnsetMetadataPassedError, match=r"Ridge.fit, which is used within"):
+            make_pipeline(Ridge()).fit(X, Y, sample_weight=weights)
+        named = Ridge().set_fit_request(sample_weight="mine")
+        assert "mine" in str(clone(named).get_metadata_routing())
+        with accelerate.enabled(only="DBSCAN"):
+            expected = clone(search).fit(X, X[:, 0], **calls)
+            assert ran(expected.best_estimator_[1]) == "scikit-learn"
+            assert str(expected.get_metadata_routing()) == routed
+    scores = "mean_test_score"
+    np.testing.assert_allclose(found.cv_results_[scores], expected.cv_results_[scores], rtol=1e-9)
+    best, other = found.best_estimator_, expected.best_estimator_
+    np.testing.assert_allclose(best[0].mean_, np.average(X, axis=0, weights=weights))
+    np.testing.assert_allclose(best[1].coef_, other[1].coef_, rtol=1e-9, atol=1e-12)
 
 
 def test_errors_are_those_of_scikit_learn():
@@ -251,8 +278,9 @@ def test_pickles_and_copies():
     expected = model.predict_proba(X)
     for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), copy.copy(model)):
         assert type(other) is RandomForestClassifier
+        assert ran(other) == "fastml"  # taken over when it is first asked
         np.testing.assert_allclose(other.predict_proba(X), expected)
-        assert ran(other) == "fastml"  # taken over at the first call
+        assert ran(other) == "fastml"
     assert ran(model) == "fastml"
 
 

@@ -1,6 +1,7 @@
 """The ways to switch acceleration on and off."""
 
 import importlib
+import os
 import subprocess
 import sys
 
@@ -233,11 +234,117 @@ def test_variable_of_the_environment(tmp_path):
         assert run_python(code, FASTML_ACCELERATE=off).split() == ["False"] * 3
 
 
-def test_extension_of_ipython():
-    accelerate.load_ipython_extension(None)
-    assert accelerate.is_on()
-    accelerate.unload_ipython_extension(None)
-    assert not accelerate.is_on()
+@pytest.mark.parametrize(
+    ("value", "served"),
+    [("1", "KMeans DBSCAN Ridge"), ("On", "KMeans DBSCAN Ridge"), ("cluster", "KMeans DBSCAN"),
+     ("-KMeans", "DBSCAN Ridge"), ("1, -cluster", "Ridge"),
+     ("cluster, -DBSCAN,Ridge", "KMeans Ridge"), ("0", ""), ("off", ""), (" ", "")],
+)  # fmt: skip
+def test_values_of_the_variable(monkeypatch, value, served):
+    from sklearn.cluster import DBSCAN, KMeans
+    from sklearn.linear_model import Ridge
+
+    from fastml.accelerate._estimators import is_served
+    from fastml.accelerate._switch import install_from_environment
+
+    monkeypatch.setenv("FASTML_ACCELERATE", value)
+    install_from_environment()
+    try:
+        found = [cls.__name__ for cls in (KMeans, DBSCAN, Ridge) if is_served(cls)]
+    finally:
+        accelerate.uninstall()
+    assert found == served.split()
+
+
+WORKERS = """
+import sys
+from joblib import Parallel, delayed
+
+def work(i):
+    import fastml.accelerate as accelerate
+    from sklearn.cluster import KMeans
+    from sklearn.linear_model import Ridge
+    rows, y = [[0.0], [1.0], [5.0]], [0.0, 1.0, 5.0]
+    models = KMeans(2, random_state=0).fit(rows), Ridge().fit(rows, y)
+    return models, [accelerate.ran(model) for model in models]
+
+if __name__ == "__main__":
+    from multiprocessing import get_context
+    import fastml.accelerate as accelerate
+    (models, said), = Parallel(2, backend="loky")(delayed(work)(i) for i in range(1))
+    print("loky", *said, *map(accelerate.ran, models))
+    with get_context("spawn").Pool(1) as pool:
+        print("spawn", *pool.map(work, [0])[0][1])
+"""
+
+
+def as_from_a_wheel(folder):
+    """A folder for PYTHONPATH with the line that Python runs at its start."""
+    from source_tree import ROOT
+
+    (folder / "sitecustomize.py").write_text((ROOT / "fastml_accelerate.pth").read_text())
+    return os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH", ""))))
+
+
+def test_workers_serve_what_the_command_says(tmp_path):
+    (tmp_path / "workers.py").write_text(WORKERS)
+    path = as_from_a_wheel(tmp_path)
+    script = ["-m", "fastml.accelerate", "--exclude", "Ridge", "workers.py"]
+    done = command(*script, cwd=tmp_path, PYTHONPATH=path)
+    assert done.stdout.splitlines() == [
+        "loky fastml scikit-learn fastml scikit-learn",
+        "spawn fastml scikit-learn",
+    ]
+
+
+def test_workers_of_pytest(tmp_path):
+    pytest.importorskip("xdist")
+    (tmp_path / "test_served.py").write_text("""
+from sklearn.cluster import KMeans
+
+def test_served(worker_id):
+    from fastml.accelerate import ran
+    assert worker_id == "gw0"
+    assert ran(KMeans(1).fit([[0.0], [1.0]])) == "fastml"
+""")
+    options = ["-q", "-n", "1", "-p", "no:cacheprovider", f"--rootdir={tmp_path}"]
+    program = ["-m", "pytest", *options, "-c", os.devnull, "test_served.py"]
+    path = as_from_a_wheel(tmp_path)
+    clean = {name: None for name in os.environ if name.startswith("PYTEST_")}
+    done = command(*program, cwd=tmp_path, PYTHONPATH=path, FASTML_ACCELERATE="1", **clean)
+    assert "1 passed" in done.stdout
+
+
+def test_extension_of_ipython(tmp_path):
+    pytest.importorskip("IPython")
+    said = run_python(
+        """
+        from IPython.core.interactiveshell import InteractiveShell
+        shell = InteractiveShell.instance()
+
+        def run(line):
+            shell.run_cell(line).raise_error()
+
+        run("from sklearn.cluster import KMeans")  # before and after
+        run("%load_ext fastml.accelerate")
+        run("from sklearn.linear_model import Ridge")
+        run("from fastml.accelerate import is_on, ran, report")
+        run("model = KMeans(1).fit([[0.0], [1.0]])")
+        run("print(ran(model), ran(Ridge().fit([[0.0], [1.0]], [0, 1])))")
+        run("model")
+        run("report()")
+        run("%reload_ext fastml.accelerate")
+        run("print(is_on(), ran(KMeans(1).fit([[0.0], [1.0]])))")
+        run("%unload_ext fastml.accelerate")
+        run("print(is_on(), ran(model), model.predict([[0.0]]))")
+        """,
+        IPYTHONDIR=tmp_path,
+    )
+    lines = said.splitlines()
+    assert lines[0] == "fastml fastml"
+    assert "KMeans(n_clusters=1)" in lines[1]
+    assert any(line.split()[:3] == ["cluster.KMeans", "fit", "fastml"] for line in lines)
+    assert lines[-2:] == ["True fastml", "False scikit-learn [0]"]
 
 
 def test_report_and_supported_as_text():

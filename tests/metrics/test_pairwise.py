@@ -397,6 +397,24 @@ def test_normalised_kernels_have_a_diagonal_of_ones(kernel):
     np.testing.assert_allclose(result, expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("kernel", "name"),
+    [(kernel, name) for kernel in sorted(ours.KERNEL_PARAMS) if kernel != "exponential"
+     for name in sorted(ours.KERNEL_PARAMS[kernel])],
+)  # fmt: skip
+def test_parameters_of_kernels_in_an_array_of_one_value(kernel, name):
+    X = np.abs(rows())
+    for data in (X, sp.csr_array(X)) if kernel != "chi2" else (X,):
+        for value in (np.array([0.5]), np.array([[2.0]]), np.array(2.0)):
+            expected = theirs.pairwise_kernels(data, data[:3], metric=kernel, **{name: value})
+            found = ours.pairwise_kernels(data, data[:3], metric=kernel, **{name: value})
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
+    with pytest.raises(ValueError, match="one number"):
+        ours.pairwise_kernels(X, metric=kernel, **{name: np.array([1.0, 2.0])})
+    one = ours.pairwise_kernels(X, metric=kernel, **{name: np.array([2.0])}, normalize=True)
+    np.testing.assert_allclose(np.diag(one), 1.0)
+
+
 def test_a_normalised_kernel_is_0_where_its_diagonal_is():
     A = np.abs(X)
     assert not ours.pairwise_kernels(A, metric="additive_chi2", normalize=True).any()

@@ -27,6 +27,7 @@ def polynomial(X, Y, degree=3, gamma=None, coef0=1, n_jobs=None):
     """(gamma x · y + coef0)^degree."""
     X, Y = check_pairwise_arrays(X, Y)
     gamma = _default_gamma(gamma, X)
+    coef0, degree = _one_number(coef0), _one_number(degree)
     if _matrix.any_sparse(X, Y):
         matrix = _dot(X, Y)
         matrix *= gamma
@@ -40,7 +41,7 @@ def polynomial(X, Y, degree=3, gamma=None, coef0=1, n_jobs=None):
 def sigmoid(X, Y, gamma=None, coef0=1, n_jobs=None):
     """tanh(gamma x · y + coef0)."""
     X, Y = check_pairwise_arrays(X, Y)
-    gamma = _default_gamma(gamma, X)
+    gamma, coef0 = _default_gamma(gamma, X), _one_number(coef0)
     if _matrix.any_sparse(X, Y):
         matrix = _dot(X, Y)
         matrix *= gamma
@@ -98,7 +99,8 @@ def additive_chi2(X, Y, n_jobs=None):
 def chi2(X, Y, gamma=1.0, n_jobs=None):
     """exp(-gamma Σ (x_k - y_k)² / (x_k + y_k))."""
     X, Y = _non_negative(X, Y)
-    return _matrix.row_matrix(metrics.CHI_SQUARES, X, Y, scale=-float(gamma), n_jobs=n_jobs)
+    scale = -float(_one_number(gamma))
+    return _matrix.row_matrix(metrics.CHI_SQUARES, X, Y, scale=scale, n_jobs=n_jobs)
 
 
 def _dot(X, Y, dense_output=True):
@@ -107,7 +109,16 @@ def _dot(X, Y, dense_output=True):
 
 
 def _default_gamma(gamma, X) -> float:
-    return 1.0 / X.shape[1] if gamma is None else float(gamma)
+    return 1.0 / X.shape[1] if gamma is None else float(_one_number(gamma))
+
+
+def _one_number(value):
+    """A parameter of a kernel; Gaussian processes and searches hand over arrays of one value."""
+    if not isinstance(value, np.ndarray):
+        return value
+    if value.size != 1:
+        raise ValueError(f"a kernel takes one number, not an array of shape {value.shape}")
+    return value.item()
 
 
 def _exponential(matrix, scale):
@@ -211,8 +222,10 @@ def self_similarities(kernel, X, parameters: dict) -> np.ndarray:
     inner = _default_gamma(parameters.get("gamma"), X) * squares
     if kernel == "exponential":
         return np.exp(inner)
-    inner = inner + parameters.get("coef0", 1)
-    return np.tanh(inner) if kernel == "sigmoid" else inner ** parameters.get("degree", 3)
+    inner = inner + _one_number(parameters.get("coef0", 1))
+    if kernel == "sigmoid":
+        return np.tanh(inner)
+    return inner ** _one_number(parameters.get("degree", 3))
 
 
 def normalised(K, own_x, own_y) -> np.ndarray:
