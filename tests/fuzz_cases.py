@@ -16,6 +16,8 @@ import numpy as np
 import specimens
 from fuzz_calls import callable_functions, draw_call
 from fuzz_draws import Data, Targets, draw_data, draw_parameters
+from fuzz_objects import call, draw_object, draw_path, objects
+from fuzz_objects import estimators as known_estimators
 from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
@@ -28,6 +30,9 @@ REFUSALS = (ValueError, TypeError, NotFittedError, NotImplementedError, MemoryEr
 
 FUNCTIONS = 0.2
 """Share of the cases that call a function."""
+
+OBJECTS = 10
+"""Every so manieth case makes a class that is no estimator of rows."""
 
 FEW_OPERATIONS = 256
 """A thread for so little work, so that small data run on two."""
@@ -65,13 +70,17 @@ class Case:
         )
         return f"{self.path}({given}): {steps}"
 
+    def by_class(self) -> bool:
+        """Whether the step is taken with the class, of which nothing is made."""
+        return self.steps[-1][0] in (".from_predictions", ".of blocks")
 
-def targets_of(rng, cls) -> Targets:
-    """What the class learns from, or most of the time."""
-    tags = get_tags(cls())
+
+def targets_of(rng, model) -> Targets:
+    """What the model learns from, or most of the time."""
+    tags, cls = get_tags(model), type(model)
     wanted = rng.random() < 0.8
     return Targets(
-        classes=not is_regressor(cls()),
+        classes=not is_regressor(getattr(model, "estimator", None) or model),
         positive=bool(wanted and tags.target_tags.positive_only),
         several=bool(wanted and tags.target_tags.multi_output and not tags.target_tags.single_output
                      and cls.__name__.startswith("MultiTask")),
@@ -79,26 +88,37 @@ def targets_of(rng, cls) -> Targets:
     )  # fmt: skip
 
 
-def _alone(cls) -> bool:
-    """Whether it needs no other model or list of columns: selectors by a model, SMOTENC."""
-    given = inspect.signature(cls).parameters.values()
-    return all(parameter.default is not parameter.empty for parameter in given)
+def required(rng, cls) -> dict:
+    """What the class cannot do without: models in it, columns."""
+    from fastml import linear_model, neighbors, tree
+
+    models = [
+        tree.DecisionTreeClassifier(max_depth=2, random_state=0), linear_model.Ridge(),
+        neighbors.KNeighborsClassifier(2), linear_model.LogisticRegression(),
+    ]  # fmt: skip
+    drawn = {"estimator": models[rng.integers(4)], "categorical_features": [int(rng.integers(3))]}
+    given = inspect.signature(cls).parameters.items()
+    return {name: drawn[name] for name, p in given if p.default is p.empty and name in drawn}
 
 
 def draw_case(seed: int, only: str = "") -> Case:
     rng = np.random.default_rng(seed)
     functions = callable_functions(only)
-    estimators = {p: c for p, c in specimens.estimators().items() if only in p and _alone(c)}
+    estimators = {p: c for p, c in known_estimators().items() if only in p}
+    others = objects(only)
+    if others and (seed % OBJECTS == 0 or not (estimators or functions)):
+        path = draw_path(rng, others)
+        return Case(seed, path, *draw_object(rng, path))
     if functions and (not estimators or rng.random() < FUNCTIONS):
         path = str(rng.choice(list(functions)))
         given, data = draw_call(rng, path)
         return Case(seed, path, functions[path][0], given, [("call", data)])
     path = str(rng.choice(list(estimators)))
     cls = estimators[path]
-    parameters = draw_parameters(rng, cls)
+    parameters = draw_parameters(rng, cls) | (needed := required(rng, cls))
     if "warm_start" in inspect.signature(cls).parameters and rng.random() < 0.3:
         parameters["warm_start"] = True
-    draw = functools.partial(draw_data, rng, targets_of(rng, cls))
+    draw = functools.partial(draw_data, rng, targets_of(rng, cls(**needed)))
     first = draw()
     steps: list[tuple[str, object]] = [("fit", first)]
     kinds = ["fit", "fit same columns", "pickle", "n_estimators", "damaged pickle", "new columns"]
@@ -128,6 +148,11 @@ ATTRIBUTES = ("labels_", "inertia_", "feature_importances_", "coef_", "intercept
 """Compared beside what the methods return."""
 
 
+def _learns(model) -> bool:
+    """Whether it needs targets, as selectors of columns and samplers of rows do too."""
+    return is_classifier(model) or is_regressor(model) or get_tags(model).target_tags.required
+
+
 def _fit(model, data: Data, name: str = "fit"):
     fit, given = getattr(model, name), {}
     accepted = inspect.signature(fit).parameters
@@ -135,8 +160,7 @@ def _fit(model, data: Data, name: str = "fit"):
         given["sample_weight"] = data.weights
     if name == "partial_fit" and "classes" in accepted and not hasattr(model, "classes_"):
         given["classes"] = np.unique(data.y)
-    learns = is_classifier(model) or is_regressor(model)
-    fit(data.X, data.y, **given) if learns else fit(data.X, **given)
+    fit(data.X, data.y, **given) if _learns(model) else fit(data.X, **given)
 
 
 def _alter(model, rng):
@@ -170,13 +194,14 @@ def _outputs(model, data: Data, other=None) -> dict:
             found[name] = specimens.plain(getattr(model, name)(data.new))
     if hasattr(model, "inverse_transform") and "transform" in found:
         found["inverse"] = specimens.plain(model.inverse_transform(model.transform(data.new)))
+    if hasattr(model, "fit_resample"):
+        found["resampled"] = specimens.plain(model.fit_resample(data.X, data.y))
     for name in ATTRIBUTES:
         if hasattr(model, name):
             found[name] = specimens.plain(getattr(model, name))
-    if "predict" in found and not is_outlier_detector(model) and np.ndim(data.y) == 1:
-        learns = is_classifier(model) or is_regressor(model)
-        if learns and len(data.y) > 1:
-            found["score"] = model.score(data.X, data.y)
+    scores = (is_classifier(model) or is_regressor(model)) and not is_outlier_detector(model)
+    if "predict" in found and scores and np.ndim(data.y) == 1 and len(data.y) > 1:
+        found["score"] = model.score(data.X, data.y)
     return found
 
 
@@ -224,9 +249,10 @@ class Runner:
 
     def __init__(self, case: Case, cls: type, ours: bool, other: type | None):
         self.case, self.ours, self.other = case, ours, other
-        accepted = inspect.signature(cls).parameters
+        accepted = _arguments(cls, case.cls)
         self.given = {k: v for k, v in case.parameters.items() if k in accepted}
-        self.model = cls(**self.given) if inspect.isclass(cls) else cls
+        later = case.steps[0][0] == "make" or not inspect.isclass(cls)
+        self.model = cls if later else cls(**self.given)
         self.data: Data | None = None
 
     def step(self, name: str, value) -> Outcome:
@@ -238,8 +264,14 @@ class Runner:
                 return Outcome(error)
 
     def _take(self, name: str, value):
-        if name == "call":
-            result = self.model(**self.given)
+        if name == "make":
+            rows = [self.given.pop("X")] if "X" in self.given else []  # trees take no name
+            self.model = self.model if self.case.by_class() else self.model(*rows, **self.given)
+            return {}
+        if name == "call" or name.startswith("."):
+            result = (
+                self.model(**self.given) if name == "call" else call(self.model, name[1:], value.X)
+            )
             parts = result if isinstance(result, tuple) else (result,)
             return {f"result {i}": specimens.plain(part) for i, part in enumerate(parts)}
         if name in ("fit", "partial_fit"):
@@ -324,6 +356,10 @@ THEY_REFUSE: tuple = (
     ("linear_model.Orthogonal", "mismatch in its core dimension"),
     # the precision of constants, which we do not need
     ("decomposition.PCA", "singular matrix"),
+    # its answer overflows where rows are far from 0 and weights tiny; ours is finite
+    ("svm.", "dual coefficients or intercepts are not finite"),
+    # words were learnt, numbers are asked for: no class that is known
+    ("preprocessing.LabelBinarizer", "invalid literal for int"),
     # as many components as rows: its solver wants fewer
     ("manifold.SpectralEmbedding", "for sparse A with k >= N"),
 )
@@ -352,6 +388,13 @@ WE_REFUSE: tuple = (
     ("metrics.root_mean", "useful only in multi-output"),
     # rows of other classes than at first: scikit-learn counts them for none
     ("naive_bayes.", "do not exist in the initial classes"),
+    # with X'X and X'y given, scikit-learn does not look at the rows
+    ("linear_model.lars_path", "Expected 2D array"),
+    # scikit-learn looks at the number of columns of dense rows only
+    ("metrics.pairwise.haversine", "only valid in 2 dimensions"),
+    # no neighbours, and a bandwidth of zero: scikit-learn's answers are empty, or NaN
+    ("neighbors.", "and at least 1, got 0"),
+    ("neighbors.", "The 'bandwidth' parameter"),
 )
 """What we refuse and scikit-learn takes, on purpose: path, part of our message."""
 
@@ -440,7 +483,9 @@ def differences(case: Case, step: str, ours: Outcome, theirs: Outcome, data: Dat
             and mine < other - AS_GOOD * max(1.0, abs(other))
         ):
             return f"score {mine:.3f}, scikit-learn's {other:.3f}"
-        same = case.path in SAME_VALUES or (step == "call" and case.path not in BY_CHANCE)
+        same = case.path in SAME_VALUES or (
+            (step == "call" or step[0] == ".") and case.path not in BY_CHANCE
+        )
         if same and not np.allclose(mine, other, 1e-3, 1e-3, equal_nan=True):
             return f"{name} differs by {np.abs(mine - other).max():.3g}"
     return ""
@@ -463,17 +508,25 @@ def own_faults(case: Case, ours: Outcome) -> str:
 
 def _weighs_alone(case: Case, theirs) -> bool:
     """Whether weights are given that only our class takes."""
-    if not inspect.isclass(theirs):
+    if not inspect.isclass(theirs) or not hasattr(theirs, "fit"):
         return False
     weighted = any(isinstance(v, Data) and v.weights is not None for _, v in case.steps)
     ours, other = (inspect.signature(c.fit).parameters for c in (case.cls, theirs))
     return weighted and ("sample_weight" in ours) != ("sample_weight" in other)
 
 
+def _arguments(function, ours) -> dict:
+    """Parameters by name; those of our class where scikit-learn's is written in C."""
+    try:
+        return dict(inspect.signature(function).parameters)
+    except ValueError:
+        return dict(inspect.signature(ours).parameters)
+
+
 def run_case(case: Case, note: Callable[[str], None]) -> tuple[str, str]:
     """(what happened, fault or ''); ``note`` is told which library runs."""
     theirs = specimens.counterpart(case.path)
-    accepted = inspect.signature(theirs).parameters if theirs is not None else {}
+    accepted = _arguments(theirs, case.cls) if theirs is not None else {}
     beside = theirs is not None and case.parameters.keys() <= accepted.keys()
     beside = beside and not _weighs_alone(case, theirs)
     usual = _threads.OPERATIONS_PER_THREAD

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import specimens
 
+from fastml import ensemble
 from fastml._validation import relative_weights
 
 ONLY_RATIOS = (
@@ -140,3 +141,14 @@ def test_one_number_as_weight_of_all_rows():
     found = LogisticRegressionCV(**kwargs).fit(X, y, sample_weight=2.0)
     same = LogisticRegressionCV(**kwargs).fit(X, y, sample_weight=np.full(45, 2.0))
     np.testing.assert_array_equal(found.coef_, same.coef_)
+
+
+@pytest.mark.parametrize("name", ["BaggingRegressor", "RandomForestRegressor"])
+@pytest.mark.parametrize("unit", [1e15, 1e300])
+def test_a_share_of_huge_weights_is_refused(name, unit):
+    """A share counts weights: here 10^13 rows and more, beyond memory and any counter."""
+    model = getattr(ensemble, name)(n_estimators=2, max_samples=0.001, random_state=0)
+    X = specimens.rows(45)
+    with pytest.raises(ValueError, match="max_samples as a whole number"):
+        model.fit(X, X[:, 0], sample_weight=WEIGHTS * unit)
+    assert model.set_params(max_samples=9).fit(X, X[:, 0], sample_weight=WEIGHTS * unit)

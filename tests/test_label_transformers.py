@@ -17,6 +17,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from test_common import compare_signatures
 
 import fastml
+from fastml.preprocessing import LabelBinarizer, MultiLabelBinarizer
 
 LABELS = specimens.label_transformers()
 KERNELS = specimens.kernel_transformers()
@@ -205,3 +206,12 @@ def test_kernels_that_are_not_square_or_not_finite_are_refused():
     np.testing.assert_allclose(centred.sum(axis=0), 0.0, atol=1e-12)
     X = np.random.default_rng(0).normal(size=(60, 4))
     np.testing.assert_allclose(centred, (X - X.mean(axis=0)) @ (X - X.mean(axis=0)).T, atol=1e-12)
+
+
+def test_an_indicator_of_one_axis_is_refused():
+    model = MultiLabelBinarizer().fit([["a", "b"]])
+    with pytest.raises(ValueError, match="two axes"):
+        model.inverse_transform(np.array([0, 1]))
+    labels = LabelBinarizer().fit(np.eye(2, dtype=int))
+    with pytest.raises(ValueError, match="number of dimension"):
+        labels.inverse_transform(np.array([0, 1]))

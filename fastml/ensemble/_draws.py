@@ -9,9 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.random import sample_without_replacement
 
+MOST_DRAWN = 2**31 - 1
+"""Rows that are drawn at most, unless there are more: one row may be drawn as often as that."""
+
 
 def n_rows_drawn(max_samples, n: int, weights: NDArray | None, stacklevel: int = 3) -> int:
-    """``max_samples`` as a number of rows; a share counts weights, as in scikit-learn."""
+    """``max_samples`` as a number of rows; a share counts weights, as in scikit-learn.
+
+    A share of huge weights may be more rows than counters of draws hold: refused.
+    """
     if max_samples is None:
         return n
     if isinstance(max_samples, Integral):
@@ -21,6 +27,11 @@ def n_rows_drawn(max_samples, n: int, weights: NDArray | None, stacklevel: int =
         total = weights.sum()
         what = f"the total sum of sample weights is {total} "
     drawn = max(int(max_samples * total), 1)
+    if drawn > max(n, MOST_DRAWN):
+        raise ValueError(
+            f"{max_samples=} when {what}means {max_samples * total:.3g} rows, more than 2^31 - 1: "
+            "scale the weights down, or pass max_samples as a whole number."
+        )
     if drawn < max(10, n ** (1 / 3)):
         warn(
             f"Using the fractional value {max_samples=} when {what}"

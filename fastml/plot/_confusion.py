@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fastml.metrics import confusion_matrix
 from fastml.plot._axes import axes_or_new
 
 
@@ -79,28 +80,11 @@ class ConfusionMatrixDisplay:
         -------
         display : ConfusionMatrixDisplay
         """
-        y, f = np.asarray(y_true), np.asarray(y_pred)
-        if y.shape != f.shape or y.ndim != 1:
-            raise ValueError(f"labels must have one length: {y.shape}, {f.shape}")
-        if normalize not in (None, "true", "pred", "all"):
-            raise ValueError(f"normalize must be 'true', 'pred', 'all' or None, got {normalize!r}")
-        classes = np.unique(np.concatenate([y, f])) if labels is None else np.asarray(labels)
-        order = np.argsort(classes, kind="stable")
-        places = [np.searchsorted(classes[order], a).clip(0, len(classes) - 1) for a in (y, f)]
-        known = (classes[order][places[0]] == y) & (classes[order][places[1]] == f)
-        weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
-        k = len(classes)
-        cells = (order[places[0]] * k + order[places[1]])[known]
-        matrix = np.bincount(cells, weights[known], k * k).reshape(k, k)
-        if normalize is None and sample_weight is None:
-            matrix = matrix.astype(np.int64)
-        elif normalize is not None:
-            whole = {
-                "true": matrix.sum(axis=1, keepdims=True),
-                "pred": matrix.sum(axis=0, keepdims=True),
-                "all": matrix.sum(),
-            }[normalize]
-            matrix = np.divide(matrix, whole, out=np.zeros_like(matrix), where=whole != 0)
+        matrix = confusion_matrix(
+            y_true, y_pred, labels=labels, sample_weight=sample_weight, normalize=normalize
+        )
+        both = [np.asarray(y_true), np.asarray(y_pred)]
+        classes = np.unique(np.concatenate(both)) if labels is None else np.asarray(labels)
         shown = classes if display_labels is None else display_labels
         return cls(matrix, display_labels=shown).plot(ax=ax, **options)
 

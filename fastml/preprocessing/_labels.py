@@ -299,7 +299,7 @@ def _above(Y, kind, classes, threshold):
     """Labels of what is above the threshold."""
     if kind == "binary" and Y.ndim == 2 and Y.shape[1] > 2:
         raise ValueError(f"output_type='binary', but y.shape = {Y.shape}")
-    if kind != "binary" and Y.shape[1] != len(classes):
+    if kind != "binary" and (Y.ndim != 2 or Y.shape[1] != len(classes)):
         raise ValueError("The number of class is not equal to the number of dimension of y.")
     if kind not in ("binary", "multilabel-indicator"):
         raise ValueError(f"{kind} format is not supported")
@@ -530,6 +530,9 @@ class MultiLabelBinarizer(LabelTransformer):
         y_original : list of tuples
         """
         check_is_fitted(self)
+        yt = yt if sp.issparse(yt) else np.asarray(yt)
+        if yt.ndim != 2:
+            raise ValueError(f"Expected an indicator of two axes, got the shape {yt.shape}.")
         if yt.shape[1] != len(self.classes_):
             raise ValueError(
                 f"Expected indicator for {len(self.classes_)} classes, but got {yt.shape[1]}"

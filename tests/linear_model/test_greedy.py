@@ -178,6 +178,8 @@ def test_paths_of_least_angles_refuse():
         ours.lars_path(None, y, Gram=X.T @ X)
     with pytest.raises(ValueError, match="do not match"):
         ours.lars_path_gram(X.T @ y, np.eye(4), n_samples=20)
+    with pytest.raises(ValueError, match="Expected 2D array"):  # scikit-learn does not look at X
+        ours.lars_path(X[:, 0], y, Gram=X.T @ X, Xy=X.T @ y)
 
 
 @pytest.mark.parametrize("targets", [0, 2])

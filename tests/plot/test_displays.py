@@ -95,6 +95,12 @@ def test_confusion_matrix(normalize, labels):
     assert names == (labels or ["a", "b", "c"])
 
 
+@pytest.mark.parametrize("odd", [{"labels": []}, {"sample_weight": [1.0]}])
+def test_confusion_matrix_refuses(odd):
+    with pytest.raises(ValueError, match=r"label|inconsistent"):
+        plot.ConfusionMatrixDisplay.from_predictions([0, 1, 1], [0, 1, 0], **odd)
+
+
 @pytest.mark.parametrize("strategy", ["uniform", "quantile"])
 def test_calibration(strategy):
     p = 1 / (1 + np.exp(-SCORE))
