@@ -35,6 +35,7 @@ SIMD = {  # the files that write LLVM code
         "cluster/lloyd_registers",
         "decomposition/symmetric_block",
         "linalg/panel_products",
+        "neighbors/packet_code",
     )
 }
 

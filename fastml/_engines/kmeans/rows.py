@@ -17,7 +17,7 @@ from fastml._engines.kmeans.centers import (
 from fastml._threads import effective_n_threads
 from fastml._validation import kernel_view
 from fastml.kernels.cluster import hamerly, kmeans_plusplus, lloyd
-from fastml.kernels.cluster.hamerly import HamerlyBounds
+from fastml.kernels.cluster.hamerly import HamerlyBounds, LaidOutCenters, RowLabels
 from fastml.kernels.cluster.lloyd import INERTIA, LABELS, SUMS, ClusterStatistics, ShiftedRows
 from fastml.kernels.cluster.lloyd_registers import CENTERS_PER_GROUP, TILE
 
@@ -27,6 +27,11 @@ LEAST_WORK_FOR_BOUNDS = 256
 """Multiply-adds per row from which updating bounds costs less than scoring (measured)."""
 LEAST_FEATURES_FOR_TILES = 8
 """Narrower rows are transposed in every step: a copy would be large compared with the data."""
+LEAST_NARROW = 1e-9
+"""Rows with norms above it, and below its inverse, may be scored in float32: no number overflows,
+and what is lost below the least one is less than the error of rounding."""
+MOST_DOUBTFUL = 0.25
+"""Share of rows that scores in float32 do not decide, above which there are none."""
 LABEL_BYTES = 4
 KEPT_LABEL_BYTES = 2  # of the best run so far
 ONE_RUN = np.zeros(1, dtype=np.intp)
@@ -228,6 +233,9 @@ class DenseRows(KMeansRows):
         shape = (n_runs, n_groups, self.n_features, CENTERS_PER_GROUP)
         self.coefficients = np.empty(shape, dtype=self.dtype)
         self.norms = np.empty((n_runs, n_groups * CENTERS_PER_GROUP), dtype=self.dtype)
+        self.narrow = [
+            np.empty(array.shape, np.float32) for array in (self.coefficients, self.norms)
+        ]
 
     def set_centers(self, centers):
         n_runs = centers.shape[0]
@@ -263,7 +271,24 @@ class DenseRows(KMeansRows):
         self.statistics.sums.fill(0)
         self.statistics.masses.fill(0)
         self.touched = np.empty((self.n_chunks, self.n_centers), dtype=np.bool_)
+        self.doubtful = np.zeros((self.n_chunks, 2), dtype=np.intp)
         self.merged = False
+        largest = float(self.bounds.row_norms.max())
+        self.is_narrow = self.dtype == np.float64 and LEAST_NARROW < largest < 1.0 / LEAST_NARROW
+
+    def _laid_out(self) -> LaidOutCenters:
+        """The centres; in float32, too, where that decides most labels and nothing overflows."""
+        coefficients, norms = self.narrow
+        scored, doubtful = self.doubtful.sum(axis=0)
+        if doubtful > MOST_DOUBTFUL * scored:
+            self.is_narrow = False
+        largest = self.norms[0, : self.n_centers].max()
+        if self.is_narrow and LEAST_NARROW**2 < largest < LEAST_NARROW**-2:
+            coefficients[:] = self.coefficients
+            norms[:] = np.minimum(self.norms, np.finfo(np.float32).max)
+        else:
+            coefficients, norms = coefficients[:, :0], norms[:, :0]
+        return LaidOutCenters(self.coefficients, self.norms, coefficients, norms)
 
     def lloyd_pass(self, centers, labels, runs=ONE_RUN):
         if not self.bounded:
@@ -274,13 +299,10 @@ class DenseRows(KMeansRows):
             self.rows_per_chunk,
             self.shifted,
             centers,
-            self.coefficients,
-            self.norms,
+            self._laid_out(),
             self.moves,
-            labels,
-            self.bounds,
+            RowLabels(labels, self.bounds, self.touched, self.doubtful),
             self.statistics,
-            self.touched,
             n_threads=self.n_threads,
         )
 

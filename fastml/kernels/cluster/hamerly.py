@@ -7,7 +7,9 @@ distance to its own centre has been computed afresh.
 
 The labels are exactly those of the plain step, ties included. E = (d + 16) ε (|x| + max |c|)² is
 more than the rounding error of a score and of the tests below; the bounds are widened by it when
-set, and a row is skipped only if upper² + 4 E < lower². Sums of a chunk are taken anew, over all of
+set, and a row is skipped only if upper² + 4 E < lower². Rows of float64 are scored in float32
+first, which is twice as fast; that decides if the two lowest scores differ by more than both may be
+off, and rows where it does not are scored in float64. Sums of a chunk are taken anew, over all of
 its rows in their order, for every cluster that a row came to or left, and the others kept: so the
 centres are equal to the bit, too.
 """
@@ -17,8 +19,11 @@ from typing import NamedTuple
 import numpy as np
 
 from fastml._jit import kernel, parallel_kernel, prange
-from fastml.kernels.cluster.lloyd import pack_row, squared_distance
+from fastml.kernels.cluster.lloyd import squared_distance
 from fastml.kernels.cluster.lloyd_registers import STRIDE, TILE, nearest_of_tile
+
+LOOKED_AT_ROWS = 4 * TILE  # rows whose bounds are looked at before any of them is scored
+HALF_FLOAT32_EPSILON = 2.0**-24
 
 
 class HamerlyBounds(NamedTuple):
@@ -29,14 +34,55 @@ class HamerlyBounds(NamedTuple):
     lower: np.ndarray
 
 
-class WaitingRows(NamedTuple):
-    """Rows that must be scored, gathered in a tile, and room for what scoring finds."""
+class LaidOutCenters(NamedTuple):
+    """Centres as `kernels.cluster.lloyd` reads them, in the type of the rows and in float32.
 
-    indices: np.ndarray
+    Without groups of the latter all rows are scored in their own type.
+    """
+
+    coefficients: np.ndarray
+    norms: np.ndarray
+    narrow_coefficients: np.ndarray
+    narrow_norms: np.ndarray
+
+
+class RowLabels(NamedTuple):
+    """What is known of rows, and written by every pass."""
+
+    labels: np.ndarray  # (run, row)
+    bounds: HamerlyBounds
+    touched: np.ndarray  # (chunk, centre): whether rows came to it or left it
+    doubtful: np.ndarray  # (chunk, 2): rows scored in float32, and those that it did not decide
+
+
+class Scorer(NamedTuple):
+    """A tile of rows, room for what scoring finds, and how far a score may be off.
+
+    The error of a score of row x is below ``squares`` (\\|x\\| + radius)² + ``products``
+    (2 \\|x\\| + radius) radius; radius is the largest norm of a centre.
+    """
+
     tile: np.ndarray
     best: np.ndarray
     second: np.ndarray
     nearest: np.ndarray
+    squares: float
+    products: float
+    radius: float
+
+
+@kernel
+def _scorer(n_features, norms, squares, products, radius):
+    """A new `Scorer` of the type of ``norms``, its arrays unfilled."""
+    return Scorer(
+        np.zeros((n_features, STRIDE), norms.dtype),
+        np.empty(TILE, norms.dtype),
+        np.empty(TILE, norms.dtype),
+        np.empty(TILE, np.int32),
+        squares,
+        products,
+        radius,
+    )
 
 
 @kernel(fast_math=True)
@@ -96,45 +142,44 @@ def _largest_other_moves(moves, own_move, other_move):
 
 
 @kernel
-def _bounded_chunk(
-    chunk,
-    rows_per_chunk,
-    rows,
-    centers_of_runs,
-    coefficients,
-    norms,
-    moves,
-    labels_of_runs,
-    bounds,
-    statistics,
-    touched_of_chunks,
-):
-    """`bounded_chunks` for one chunk; ``labels_of_runs`` and ``centers_of_runs`` hold one run.
-
-    Writes its row of ``touched_of_chunks``, too.
-    """
-    X, shift, weights = rows
+def _rows_to_score(first, last, rows, centers, moves, limits, labels, bounds, indices):
+    """Write to ``indices`` the rows of first..last whose label may change, and the ``bounds`` of
+    all; return how many. ``moves`` are (own, largest of another) per centre."""
+    X, shift, _ = rows
     row_norms, upper, lower = bounds
-    touched = touched_of_chunks[chunk]
+    more, four_units, radius = np.float64(limits[0]), np.float64(limits[2]), np.float64(limits[3])
+    gaps = np.empty(TILE, X.dtype)
+    n_found = 0
+    for begin in range(first, last, TILE):
+        end = min(begin + TILE, last)
+        _widen(begin, end, labels, moves[0], moves[1], limits, bounds, gaps)
+        for i in range(begin, end):
+            if gaps[i - begin] > 0:
+                continue
+            low = np.float64(lower[i])
+            if low > 0.0:
+                reach = np.float64(row_norms[i]) + radius
+                squared = squared_distance(X, i, shift, centers, labels[i]) * more
+                if squared + four_units * reach * reach < low * low:
+                    upper[i] = np.sqrt(squared) * more
+                    continue
+            indices[n_found] = i
+            n_found += 1
+    return n_found
+
+
+@kernel
+def _bounded_chunk(chunk, rows_per_chunk, rows, centers, laid_out, moves, found, statistics):
+    """`bounded_chunks` for one chunk: writes its part of ``found`` and ``statistics``."""
+    X, shift, weights = rows
+    labels, touched = found.labels[0], found.touched[chunk]
+    coefficients, norms, narrow_coefficients, narrow_norms = laid_out
     touched[:] = False
     start = chunk * rows_per_chunk
     stop = min(start + rows_per_chunk, X.shape[0])
-    centers, labels = centers_of_runs[0], labels_of_runs[0]
-    n_centers, n_features = centers.shape
-    tile = np.zeros((n_features, STRIDE), X.dtype)
-    indices = np.empty(TILE, np.intp)
-    waiting = WaitingRows(
-        indices,
-        tile,
-        np.empty(TILE, X.dtype),
-        np.empty(TILE, X.dtype),
-        np.empty(TILE, np.int32),
-    )
-    gaps = np.empty(TILE, X.dtype)
-    own_move = np.empty(n_centers, X.dtype)
-    other_move = np.empty(n_centers, X.dtype)
-    _largest_other_moves(moves[0], own_move, other_move)
-
+    n_centers, n_features = centers.shape[1:]
+    of_centers = np.empty((2, n_centers), X.dtype)
+    _largest_other_moves(moves[0], of_centers[0], of_centers[1])
     eps = _epsilon(X)
     largest_norm = 0.0
     for j in range(n_centers):
@@ -146,33 +191,26 @@ def _bounded_chunk(
     limits = np.zeros(5, X.dtype)
     limits[0], limits[1], limits[2], limits[3] = more, 1.0 - 4.0 * eps, 4.0 * unit, radius
 
-    n_waiting = 0
-    n_changed = 0
-    for first in range(start, stop, TILE):
-        last = min(first + TILE, stop)
-        _widen(first, last, labels, own_move, other_move, limits, bounds, gaps)
-        for i in range(first, last):
-            if gaps[i - first] > 0:
-                continue
-            low = np.float64(lower[i])
-            if low > 0.0:
-                reach = np.float64(row_norms[i]) + radius
-                squared = squared_distance(X, i, shift, centers, labels[i]) * more
-                if squared + 4.0 * unit * reach * reach < low * low:
-                    upper[i] = np.sqrt(squared) * more
-                    continue
-            pack_row(X, i, shift, tile, n_waiting)
-            indices[n_waiting] = i
-            n_waiting += 1
-            if n_waiting == TILE:
-                n_changed += _score_waiting(
-                    n_waiting, waiting, coefficients, norms, radius, unit, labels, bounds, touched
-                )
-                n_waiting = 0
-    if n_waiting > 0:
-        n_changed += _score_waiting(
-            n_waiting, waiting, coefficients, norms, radius, unit, labels, bounds, touched
+    is_narrow = narrow_coefficients.shape[1] > 0
+    exact = _scorer(n_features, norms, unit, 0.0, radius)
+    narrow_unit = (n_features + 16) * HALF_FLOAT32_EPSILON
+    narrow = _scorer(n_features if is_narrow else 0, narrow_norms, unit, narrow_unit, radius)
+    indices = np.empty(LOOKED_AT_ROWS, np.intp)
+    n_changed, n_narrow, n_doubtful = 0, 0, 0
+    for first in range(start, stop, LOOKED_AT_ROWS):
+        last = min(first + LOOKED_AT_ROWS, stop)
+        n = _rows_to_score(
+            first, last, rows, centers[0], of_centers, limits, labels, found.bounds, indices
         )
+        if is_narrow:
+            n_narrow += n
+            changed, n = _score_rows(
+                n, indices, rows, narrow, narrow_coefficients, narrow_norms, found, touched
+            )
+            n_changed += changed
+            n_doubtful += n
+        n_changed += _score_rows(n, indices, rows, exact, coefficients, norms, found, touched)[0]
+    found.doubtful[chunk, 0], found.doubtful[chunk, 1] = n_narrow, n_doubtful
     statistics.changed[chunk, 0] = n_changed
     if n_changed > 0:
         sums, masses = statistics.sums[chunk, 0], statistics.masses[chunk, 0]
@@ -219,63 +257,74 @@ def merge_touched(statistics, touched, total_sums, total_masses):
 
 
 @kernel
-def _score_waiting(n_waiting, waiting, coefficients, norms, radius, unit, labels, bounds, touched):
-    """Write ``labels`` and ``bounds`` of the waiting rows, and True to ``touched`` for clusters
-    that rows came to or left; return how many labels changed."""
-    indices, tile, best, second, nearest = waiting
-    row_norms, upper, lower = bounds
-    nearest_of_tile(tile, coefficients, norms, np.intp(0), best, second, nearest)
-    n_changed = 0
-    for r in range(n_waiting):
-        i = indices[r]
-        norm = np.float64(row_norms[i])
-        reach = norm + radius
-        error = 2.0 * unit * reach * reach
-        high = np.float64(best[r]) + norm * norm + error
-        low = np.float64(second[r]) + norm * norm - error
-        upper[i] = np.sqrt(max(high, 0.0)) * (1.0 + unit)
-        lower[i] = np.sqrt(max(low, 0.0)) * (1.0 - unit)
-        if labels[i] != nearest[r]:
-            if labels[i] >= 0:
-                touched[labels[i]] = True
-            touched[nearest[r]] = True
-            labels[i] = nearest[r]
-            n_changed += 1
-    return n_changed
+def _pack_chosen(X, shift, indices, first, n, tile):
+    """Write rows ``indices[first : first + n]``, shifted, to the columns of the tile."""
+    n_quads = n - n % 4
+    for slot in range(0, n_quads, 4):
+        i0, i1 = indices[first + slot], indices[first + slot + 1]
+        i2, i3 = indices[first + slot + 2], indices[first + slot + 3]
+        for d in range(X.shape[1]):
+            offset = shift[d]
+            tile[d, slot] = X[i0, d] - offset
+            tile[d, slot + 1] = X[i1, d] - offset
+            tile[d, slot + 2] = X[i2, d] - offset
+            tile[d, slot + 3] = X[i3, d] - offset
+    for slot in range(n_quads, n):
+        for d in range(X.shape[1]):
+            tile[d, slot] = X[indices[first + slot], d] - shift[d]
+
+
+@kernel
+def _score_rows(n, indices, rows, scorer, coefficients, norms, found, touched):
+    """Write labels and bounds of the first n rows of ``indices`` to ``found``, and True to
+    ``touched`` for clusters that they came to or left; what ``scorer`` holds is overwritten.
+
+    Rows that the scores do not decide are gathered at the front of ``indices``. Return how many
+    labels changed, and how many rows those are.
+    """
+    tile, best, second, nearest, squares, products, radius = scorer
+    row_norms, upper, lower = found.bounds
+    labels = found.labels[0]
+    n_changed, n_left = 0, 0
+    for first in range(0, n, TILE):
+        m = min(TILE, n - first)
+        _pack_chosen(rows.X, rows.shift, indices, first, m, tile)
+        nearest_of_tile(tile, m, coefficients, norms, np.intp(0), best, second, nearest)
+        for r in range(m):
+            i = indices[first + r]
+            norm = np.float64(row_norms[i])
+            reach = norm + radius
+            doubt = 2.0 * products * (2.0 * norm + radius) * radius
+            error = 2.0 * squares * reach * reach + doubt
+            lowest, next_lowest = np.float64(best[r]), np.float64(second[r])
+            if products > 0.0 and not next_lowest - lowest > 2.0 * error:
+                indices[n_left] = i
+                n_left += 1
+                continue
+            high = lowest + norm * norm + error
+            low = next_lowest + norm * norm - error
+            upper[i] = np.sqrt(max(high, 0.0)) * (1.0 + squares)
+            lower[i] = np.sqrt(max(low, 0.0)) * (1.0 - squares)
+            if labels[i] != nearest[r]:
+                if labels[i] >= 0:
+                    touched[labels[i]] = True
+                touched[nearest[r]] = True
+                labels[i] = nearest[r]
+                n_changed += 1
+    return n_changed, n_left
 
 
 @parallel_kernel
-def bounded_chunks(
-    n_chunks,
-    rows_per_chunk,
-    rows,
-    centers,
-    coefficients,
-    norms,
-    moves,
-    labels,
-    bounds,
-    statistics,
-    touched,
-):
-    """Write ``labels``, ``bounds``, ``statistics`` (but no inertia) and ``touched``, whether rows
-    of the chunk came to or left the cluster; ``statistics`` of other clusters stay as they are.
+def bounded_chunks(n_chunks, rows_per_chunk, rows, centers, laid_out, moves, found, statistics):
+    """Write ``found``, a `RowLabels`, and ``statistics`` (but no inertia); those of clusters that
+    no row of the chunk came to or left stay as they are.
 
-    ``moves`` are those of the centres since the last call. Rows whose bounds are zero are scored
-    in any case: that is how a run starts, with sums and masses of 0 and labels of -1. Arrays are
-    those of `kernels.cluster.lloyd.lloyd_chunks` for one run: the bounds are as long as the data.
+    ``laid_out`` are `LaidOutCenters`, ``moves`` those of the centres since the last call. Rows
+    whose bounds are zero are scored in any case: that is how a run starts, with sums and masses of
+    0 and labels of -1. Other arrays are those of `kernels.cluster.lloyd.lloyd_chunks` for one run:
+    the bounds are as long as the data.
     """
     for c in prange(n_chunks):
         _bounded_chunk(
-            np.intp(c),
-            rows_per_chunk,
-            rows,
-            centers,
-            coefficients,
-            norms,
-            moves,
-            labels,
-            bounds,
-            statistics,
-            touched,
+            np.intp(c), rows_per_chunk, rows, centers, laid_out, moves, found, statistics
         )

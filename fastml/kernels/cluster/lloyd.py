@@ -3,9 +3,8 @@
 The score of centre c for row x is \\|c\\|² − 2 x·c, which ranks as \\|x − c\\|² does. 128 rows are
 transposed into a tile (dimension-major, so that each SIMD lane is a row) and scored by
 `kernels.cluster.lloyd_registers`; only the best centres so far are kept, never a matrix of
-distances. Tiles are always computed at full width: so a row's score does not depend, to the bit, on
-its place in the tile, and `kernels.cluster.hamerly` can skip rows and still give the same labels.
-Ties go to the lowest index.
+distances. A row's score does not depend, to the bit, on its place in the tile: so
+`kernels.cluster.hamerly` can skip rows and still give the same labels. Ties go to the lowest index.
 
 A pass serves the centres of several runs: rows are read, shifted and transposed once for all.
 
@@ -190,7 +189,9 @@ def _lloyd_chunk(
         for run in range(n_runs):
             own = labels[runs[run]]
             if what & LABELS:
-                nearest_of_tile(tile, coefficients, norms, np.intp(run), best, second, nearest)
+                nearest_of_tile(
+                    tile, last - first, coefficients, norms, np.intp(run), best, second, nearest
+                )
                 changed[chunk, run] += set_labels(nearest, first, last, own)
             if shared:
                 add_weighted_rows(weighted, own, first, last, totals, run)

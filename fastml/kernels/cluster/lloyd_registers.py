@@ -27,7 +27,7 @@ def largest(dtype) -> float:
     return float(np.finfo(dtype).max)
 
 
-def nearest_in_python(tile, coefficients, norms, run, best, second, nearest):
+def nearest_in_python(tile, n_rows, coefficients, norms, run, best, second, nearest):
     """What `nearest_of_tile` computes, for the mode without a compiler."""
     scores = np.repeat(norms[run][None], TILE, axis=0)
     by_feature = coefficients[run].swapaxes(0, 1).reshape(tile.shape[0], -1)
@@ -47,9 +47,9 @@ def add_in_python(totals, run, center, weighted, slot):
 def _emit_nearest(context, builder, signature, args):  # pragma: no cover  (as all that follows)
     """The LLVM code of `nearest_of_tile`."""
     tile, coefficients, norms, best, second, nearest = (
-        context.make_array(signature.args[i])(context, builder, args[i]) for i in (0, 1, 2, 4, 5, 6)
+        context.make_array(signature.args[i])(context, builder, args[i]) for i in (0, 2, 3, 5, 6, 7)
     )
-    run = args[3]
+    n_rows, run = args[1], args[4]
     scalar = context.get_value_type(signature.args[0].dtype)
     n_bytes = signature.args[0].dtype.bitwidth // 8
     width = vector_bytes(context.codegen().magic_tuple()[2]) // n_bytes
@@ -126,7 +126,7 @@ def _emit_nearest(context, builder, signature, args):  # pragma: no cover  (as a
             code.store(winner, code.place(nearest.data, *at))
         return []
 
-    code.loop(number(TILE), N_VECTORS * width, [], rows_of_block)
+    code.loop(n_rows, N_VECTORS * width, [], rows_of_block)
     return context.get_dummy_value()
 
 
@@ -152,9 +152,10 @@ def _emit_add(context, builder, signature, args):  # pragma: no cover
 
 @intrinsic
 def _nearest_in_registers(
-    typing_context, tile, coefficients, norms, run, best, second, nearest
+    typing_context, tile, n_rows, coefficients, norms, run, best, second, nearest
 ):  # pragma: no cover
-    return types.void(tile, coefficients, norms, run, best, second, nearest), _emit_nearest
+    signature = (tile, types.intp, coefficients, norms, run, best, second, nearest)
+    return types.void(*signature), _emit_nearest
 
 
 @intrinsic
@@ -163,12 +164,13 @@ def _add_in_registers(typing_context, totals, run, center, weighted, slot):  # p
 
 
 nearest_of_tile = _nearest_in_registers if jit_enabled() else nearest_in_python
-"""``nearest_of_tile(tile, coefficients, norms, run, best, second, nearest)``
+"""``nearest_of_tile(tile, n_rows, coefficients, norms, run, best, second, nearest)``
 
 The lowest score, the second lowest and the centre of the lowest (int32; ties: the first) for the
-rows of a tile (feature, STRIDE). Scores are norms[run, j] + x · c_j with c of ``coefficients[run]``
-(group, feature, CENTERS_PER_GROUP), summed in the order of the features; only those below the
-largest float count, and without any the centre is 0.
+first ``n_rows`` >= 1 rows of a tile (feature, STRIDE), and some after them. Scores are
+norms[run, j] + x · c_j with c of ``coefficients[run]`` (group, feature, CENTERS_PER_GROUP), summed
+in the order of the features; only those below the largest float count, and without any the centre
+is 0.
 """
 add_row = _add_in_registers if jit_enabled() else add_in_python
 """``add_row(totals, run, center, weighted, slot)``

@@ -218,43 +218,47 @@ def kdtree_query(metric, tree, Q, visit, n_rows, distances, indices):
 
 
 @kernel
-def _cells_of(start, stop, low, axis, n_leaves, depth, Q, cells):
-    """`cells_of` of rows start..stop of Q."""
-    for q in range(start, stop):
-        node, first, last = 0, 0, n_leaves
-        cell = 1
-        for _ in range(depth):
-            if last - first <= 1:
-                cell = 2 * cell
-                continue
-            cut = cut_leaf(first, last)
-            right = right_child(node, first, cut)
-            cut_axis = axis[node]
-            if Q[q, cut_axis] >= low[right, cut_axis]:
-                node, first = right, cut
-                cell = 2 * cell + 1
-            else:
-                node, last = node + 1, cut
-                cell = 2 * cell
-        cells[q] = cell - (1 << depth)
+def _leaves_of(start, stop, low, axis, n_leaves, Q, leaves):
+    """`leaves_of` of rows start..stop of Q; writes to ``leaves``."""
+    m = stop - start
+    nodes, sizes = np.zeros(m, np.intp), np.empty(m, np.intp)
+    for i in range(m):
+        sizes[i] = n_leaves
+        leaves[start + i] = 0
+    largest = n_leaves
+    while largest > 1:  # a level for all rows: no branch depends on a row, and they do not wait
+        for i in range(m):
+            node, size = nodes[i], sizes[i]
+            if size > 1:
+                half = (size + 1) // 2
+                along = axis[node]
+                right = np.intp(Q[start + i, along] >= low[node + 2 * half, along])
+                nodes[i] = node + 1 + right * (2 * half - 1)
+                sizes[i] = half - right * (2 * half - size)
+                leaves[start + i] += right * half
+        largest = (largest + 1) // 2
 
 
 @parallel_kernel
-def cells_of(low, axis, n_leaves, depth, Q, n_rows, cells):
-    """Write to ``cells`` where each row of Q is after ``depth`` cuts, numbered from the left."""
+def leaves_of(low, axis, n_leaves, Q, n_rows, leaves):
+    """Write to ``leaves`` where the cuts lead each row of Q; a chunk is ``n_rows`` rows."""
     for c in prange((Q.shape[0] + n_rows - 1) // n_rows):
         start = np.intp(c) * n_rows
-        _cells_of(start, min(start + n_rows, Q.shape[0]), low, axis, n_leaves, depth, Q, cells)
+        _leaves_of(start, min(start + n_rows, Q.shape[0]), low, axis, n_leaves, Q, leaves)
 
 
 @kernel
-def order_by_cell(cells, n_cells, visit):
-    """Write the queries to ``visit`` cell by cell, in order within a cell (counting sort)."""
-    starts = np.zeros(n_cells + 1, np.intp)
-    for q in range(cells.shape[0]):
-        starts[cells[q] + 1] += 1
-    for c in range(n_cells):
-        starts[c + 1] += starts[c]
-    for q in range(cells.shape[0]):
-        visit[starts[cells[q]]] = q
-        starts[cells[q]] += 1
+def order_by_leaf(leaves, n_leaves, shift, visit):
+    """Write the queries to ``visit`` leaf by leaf, in order within a leaf (counting sort).
+
+    Runs of 2^shift leaves count as one.
+    """
+    starts = np.zeros(((n_leaves - 1) >> shift) + 2, np.intp)
+    for q in range(leaves.shape[0]):
+        starts[(leaves[q] >> shift) + 1] += 1
+    for c in range(1, starts.shape[0]):
+        starts[c] += starts[c - 1]
+    for q in range(leaves.shape[0]):
+        cell = leaves[q] >> shift
+        visit[starts[cell]] = q
+        starts[cell] += 1

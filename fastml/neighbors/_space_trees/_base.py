@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import time
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,8 @@ from fastml.kernels.neighbors.space_tree import LEAF_POINTS, Partition, build_no
 
 TOP_LEVELS = 4  # cut one level at a time, then 2^TOP_LEVELS subtrees side by side
 QUERIES_PER_CALL = 1 << 12  # then Python may see Ctrl-C: in many dimensions a query takes 0.1 ms
+SHORT_CALL = 0.05  # seconds; after a call that took less, the next one has more queries
+FEW_QUERIES = 256  # are answered in the order in which they came
 BLOCK_ENTRIES = 1 << 22
 
 NODE = np.dtype(
@@ -39,6 +42,17 @@ DISTANCE_METRIC_CLASSES = {
 def named_metric(metric):
     """The name of a DistanceMetric object, or what was given."""
     return DISTANCE_METRIC_CLASSES.get(type(metric).__name__.rstrip("0123456789"), metric)
+
+
+class TreeQueries(NamedTuple):
+    """Queries, and where their answers go."""
+
+    Q: NDArray  # (n_queries, n_features)
+    leaves: NDArray | None  # (n_queries,) where each lies, if they are visited leaf by leaf
+    distances: NDArray  # (n_queries, k)
+    indices: NDArray
+    rows: int  # queries of a chunk
+    n_threads: int
 
 
 def build_levels(n_leaves: int) -> list[tuple[NDArray, bool]]:
@@ -128,7 +142,8 @@ class BinaryTree:
     def _build(self, X, n_threads):
         raise NotImplementedError
 
-    def _search(self, Q, visit, distances, indices, rows, n_threads):
+    def _search(self, search: TreeQueries, visit: NDArray) -> None:
+        """Answer the queries ``visit``."""
         raise NotImplementedError
 
     def _cells(self):
@@ -178,19 +193,19 @@ class BinaryTree:
             )
         return X
 
-    def _visit_order(self, Q: NDArray, n_threads: int) -> NDArray:
-        """Order of the queries, cell by cell, so that consecutive ones visit the same leaves."""
+    def _visit_order(self, Q: NDArray, n_threads: int) -> tuple[NDArray, NDArray | None]:
+        """Order of the queries, leaf by leaf, so that consecutive ones visit the same leaves; and
+        the leaf of each, or None where queries are too few to be ordered."""
         n_queries = Q.shape[0]
-        if n_queries < 512:
-            return np.arange(n_queries, dtype=np.intp)
+        if n_queries < FEW_QUERIES:
+            return np.arange(n_queries, dtype=np.intp), None
         low, axis = self._cells()
-        depth = min(12, max(1, int(axis.shape[0]).bit_length() - 2))
-        cells = np.empty(n_queries, dtype=np.intp)
         n_leaves = (axis.shape[0] + 1) // 2
-        kdtree.cells_of(low, axis, n_leaves, depth, Q, 4096, cells, n_threads=n_threads)
-        visit = np.empty(n_queries, dtype=np.intp)
-        kdtree.order_by_cell(cells, 1 << depth, visit)
-        return visit
+        leaves, visit = (np.empty(n_queries, dtype=np.intp) for _ in range(2))
+        kdtree.leaves_of(low, axis, n_leaves, Q, 256, leaves, n_threads=n_threads)
+        shift = (n_leaves // (4 * n_queries)).bit_length()
+        kdtree.order_by_leaf(leaves, n_leaves, shift, visit)
+        return visit, leaves
 
     def _kneighbors(self, Q: NDArray, k: int, n_jobs: int | None = None) -> tuple[NDArray, NDArray]:
         """Distances and indices of the k nearest points, sorted by (distance, index)."""
@@ -207,12 +222,17 @@ class BinaryTree:
             return distances, indices
         per_query = 100.0 * (k + LEAF_POINTS) * Q.shape[1]
         threads = effective_n_threads(n_jobs, work=n_queries * per_query)
-        visit = self._visit_order(Q, threads)
-        rows = chunk_rows(n_queries, per_query)
-        for start in range(0, n_queries, QUERIES_PER_CALL):
-            self._search(
-                Q, visit[start : start + QUERIES_PER_CALL], distances, indices, rows, threads
-            )
+        visit, leaves = self._visit_order(Q, threads)
+        search = TreeQueries(
+            Q, leaves, distances, indices, chunk_rows(n_queries, per_query), threads
+        )
+        start, step = 0, QUERIES_PER_CALL
+        while start < n_queries:
+            begun = time.perf_counter()
+            self._search(search, visit[start : start + step])
+            start += step
+            if time.perf_counter() - begun < SHORT_CALL:
+                step *= 4
         return distances, indices
 
     def query(

@@ -9,9 +9,10 @@ import numpy as np
 from fastml._engines.search.metric import BALL_TREE_METRICS, KD_TREE_METRICS, every_metric
 from fastml._validation import kernel_view
 from fastml.kernels.distances import metrics
-from fastml.kernels.neighbors import balltree, kdtree
+from fastml.kernels.neighbors import balltree, kdtree, packets
 from fastml.kernels.neighbors.balltree import BallTreeArrays
 from fastml.kernels.neighbors.kdtree import KDTreeArrays
+from fastml.kernels.neighbors.packet_code import PACKET
 from fastml.kernels.neighbors.space_tree import LEAF_POINTS
 from fastml.neighbors._space_trees._base import BinaryTree, build_levels, named_metric, partition
 
@@ -86,9 +87,24 @@ class KDTree(BinaryTree):
         radii = [metrics.rdist(code, halves, i, origin, 0, p, v) for i in range(len(halves))]
         return [metrics.rdist_to_dist(code, radius, p) for radius in radii]
 
-    def _search(self, Q, visit, distances, indices, rows, n_threads):
-        kdtree.kdtree_query(
-            self._metric, self._tree, Q, visit, rows, distances, indices, n_threads=n_threads
+    def _search(self, search, visit):
+        Q, leaves, distances, indices, rows, n_threads = search
+        code = self._metric.code
+        if leaves is None or distances.shape[1] > PACKET or code > metrics.SQEUCLIDEAN:
+            kdtree.kdtree_query(
+                self._metric, self._tree, Q, visit, rows, distances, indices, n_threads=n_threads
+            )
+            return
+        packets.packets_query(
+            code == metrics.SQEUCLIDEAN,
+            self._tree,
+            Q,
+            visit,
+            leaves,
+            PACKET * -(-rows // PACKET),
+            distances,
+            indices,
+            n_threads=n_threads,
         )
 
 
@@ -184,7 +200,8 @@ class BallTree(BinaryTree):
     def _node_radii(self):
         return self._tree.radii
 
-    def _search(self, Q, visit, distances, indices, rows, n_threads):
+    def _search(self, search, visit):
+        Q, _, distances, indices, rows, n_threads = search
         balltree.balltree_query(
             every_metric(self._metric.code),
             self._metric,

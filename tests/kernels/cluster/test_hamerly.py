@@ -5,7 +5,7 @@ import pytest
 from naive import squared_distances
 
 from fastml._engines.kmeans.rows import DenseRows
-from fastml.kernels.cluster.hamerly import bounded_chunks, merge_touched, shifted_norms
+from fastml.kernels.cluster.hamerly import RowLabels, bounded_chunks, merge_touched, shifted_norms
 from fastml.kernels.cluster.lloyd import ClusterStatistics
 
 pytestmark = pytest.mark.small
@@ -20,6 +20,10 @@ def data(kind, dtype):
         "duplicates": lambda: np.repeat(rng.normal(size=(6, 3)), 40, axis=0),
         "outlier": lambda: np.vstack([rng.normal(size=(200, 2)), [[1e6, -1e6]]]),
         "constant": lambda: np.ones((150, 2)),
+        "long": lambda: rng.normal(size=(300, 40)),
+        "close": lambda: rng.normal(size=(300, 1)) + 1e-8 * rng.normal(size=(300, 5)),
+        "huge": lambda: rng.normal(size=(200, 3)) * 1e17,
+        "tiny": lambda: rng.normal(size=(200, 3)) * 1e-17,
     }[kind]()
     return X.astype(dtype)
 
@@ -40,7 +44,10 @@ def iterate(rows, centers, n_iter):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kind", ["normal", "grid", "far", "duplicates", "outlier", "constant"])
+@pytest.mark.parametrize(
+    "kind",
+    ["normal", "grid", "far", "duplicates", "outlier", "constant", "long", "close", "huge", "tiny"],
+)
 def test_same_bits_as_the_plain_step(kind, dtype):
     X = data(kind, dtype)
     shift = X.mean(axis=0)
@@ -54,6 +61,38 @@ def test_same_bits_as_the_plain_step(kind, dtype):
         np.testing.assert_array_equal(a[0], b[0])
         np.testing.assert_array_equal(a[1], b[1])
         assert a[2] == b[2]
+
+
+@pytest.mark.parametrize(
+    ("kind", "narrow", "decided"),
+    [("normal", True, 0.99), ("long", True, 0.99), ("huge", False, 1.0), ("tiny", False, 1.0)],
+)
+def test_float32_decides_where_it_can(kind, narrow, decided):
+    X = data(kind, np.float64)
+    rows = DenseRows(X, None, X.mean(axis=0), 1)
+    rows.prepare(7)
+    rows.begin_runs("elkan")
+    assert rows.is_narrow == narrow
+    iterate(rows, (X - X.mean(axis=0))[::17][:7], 1)
+    scored, doubtful = rows.doubtful.sum(axis=0)
+    assert scored == (len(X) if narrow else 0)
+    assert doubtful <= (1 - decided) * scored
+
+
+def test_rows_that_float32_does_not_decide_are_left_to_float64():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(300, 3)), -rng.normal(size=(300, 3))])
+    centers = np.array([[1.0, 0.0, 0.0], [1.0, 1e-9, 0.0], [-1.0, 0.0, 0.0], [-1.0, 0.0, 1e-9]])
+    rows = DenseRows(X, None, None, 1)
+    rows.prepare(4)
+    rows.begin_runs("elkan")
+    (found, _, _), *_ = iterate(rows, centers, 1)
+    plain = DenseRows(X, None, None, 1)
+    np.testing.assert_array_equal(found, plain.nearest(centers))
+    assert set(found) == {0, 1, 2, 3}
+    assert rows.doubtful.sum(axis=0).tolist() == [600, 600]
+    rows.set_centers(centers[None])
+    assert rows._laid_out().narrow_coefficients.shape[1] == 0  # and no longer asked
 
 
 def test_bounds_hold_and_rows_are_skipped():
@@ -72,8 +111,9 @@ def test_bounds_hold_and_rows_are_skipped():
     tampered = np.full((1, len(X)), 4, np.int32)
     rows.bounds.upper[:], rows.bounds.lower[:] = 0.0, 1e9
     bounded_chunks(
-        rows.n_chunks, rows.rows_per_chunk, rows.shifted, centers[None], rows.coefficients,
-        rows.norms, rows.moves, tampered, rows.bounds, rows.statistics, rows.touched, n_threads=1,
+        rows.n_chunks, rows.rows_per_chunk, rows.shifted, centers[None], rows._laid_out(),
+        rows.moves, RowLabels(tampered, rows.bounds, rows.touched, rows.doubtful), rows.statistics,
+        n_threads=1,
     )  # fmt: skip
     assert (tampered == 4).all()
     assert rows.statistics.changed.sum() == 0

@@ -22,8 +22,8 @@ floats = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 
 
 @kernel
-def find(tile, coefficients, norms, run, best, second, nearest):
-    nearest_of_tile(tile, coefficients, norms, run, best, second, nearest)
+def find(tile, n_rows, coefficients, norms, run, best, second, nearest):
+    nearest_of_tile(tile, n_rows, coefficients, norms, run, best, second, nearest)
 
 
 @kernel
@@ -49,8 +49,8 @@ def test_nearest_and_second(d, n_groups, dtype):
     tile, coefficients, norms = problem(d, n_groups, dtype)
     norms[1, -2:] = np.finfo(dtype).max  # padding
     found, expected = outputs(dtype), outputs(dtype)
-    find(tile, coefficients, norms, 1, *found)
-    nearest_in_python(tile, coefficients, norms, 1, *expected)
+    find(tile, TILE, coefficients, norms, 1, *found)
+    nearest_in_python(tile, TILE, coefficients, norms, 1, *expected)
     for ours, theirs in zip(found[:2], expected[:2]):
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-4)
     np.testing.assert_array_equal(found[2], expected[2])
@@ -64,11 +64,22 @@ def test_nearest_and_second(d, n_groups, dtype):
 def test_bits_do_not_depend_on_the_place_in_the_tile(dtype):
     tile, coefficients, norms = problem(5, 3, dtype)
     straight, turned = outputs(dtype), outputs(dtype)
-    find(tile, coefficients, norms, 0, *straight)
-    find(np.roll(tile[:, :TILE], 37, axis=1) @ np.eye(TILE, STRIDE, dtype=dtype), coefficients,
-         norms, 0, *turned)  # fmt: skip
+    find(tile, TILE, coefficients, norms, 0, *straight)
+    find(np.roll(tile[:, :TILE], 37, axis=1) @ np.eye(TILE, STRIDE, dtype=dtype), TILE,
+         coefficients, norms, 0, *turned)  # fmt: skip
     for a, b in zip(straight, turned):
         np.testing.assert_array_equal(np.roll(a, 37), b)
+
+
+@floats
+@pytest.mark.parametrize("n_rows", [1, 40, TILE - 1])
+def test_a_tile_that_is_not_full(n_rows, dtype):
+    tile, coefficients, norms = problem(5, 3, dtype)
+    whole, part = outputs(dtype), outputs(dtype)
+    find(tile, TILE, coefficients, norms, 0, *whole)
+    find(tile, n_rows, coefficients, norms, 0, *part)
+    for a, b in zip(whole, part):
+        np.testing.assert_array_equal(a[:n_rows], b[:n_rows])
 
 
 @floats
@@ -79,7 +90,7 @@ def test_overflow_does_not_let_padding_win(score, dtype):
     norms[0] = [score] * 5 + [np.finfo(dtype).max] * 3
     for function in (find, nearest_in_python):
         best, second, nearest = outputs(dtype)
-        function(tile, coefficients, norms, 0, best, second, nearest)
+        function(tile, TILE, coefficients, norms, 0, best, second, nearest)
         assert (nearest == 0).all()
         assert (best == np.finfo(dtype).max).all()
         assert (second == np.finfo(dtype).max).all()
@@ -91,11 +102,11 @@ def test_ties_go_to_the_first_and_nan_never_wins(dtype):
     coefficients[0], norms[0] = coefficients[0, 0, :, :1], 1.0
     norms[0, 0] = np.nan
     best, second, nearest = outputs(dtype)
-    find(tile, coefficients, norms, 0, best, second, nearest)
+    find(tile, TILE, coefficients, norms, 0, best, second, nearest)
     assert (nearest == 1).all()
     np.testing.assert_array_equal(best, second)
     norms[0] = np.nan
-    find(tile, coefficients, norms, 0, best, second, nearest)
+    find(tile, TILE, coefficients, norms, 0, best, second, nearest)
     assert (nearest == 0).all()
 
 

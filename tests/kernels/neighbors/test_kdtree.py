@@ -110,35 +110,36 @@ def test_distances_to_a_leaf_are_those_to_its_points(code, dtype):
 
 
 @pytest.mark.small
-@pytest.mark.parametrize("depth", [1, 2, 5])
-def test_cells_are_where_the_cuts_lead(depth, dtype, n_threads):
-    rng = np.random.default_rng(depth)
-    X, Q = (kernel_view(rng.normal(size=(n, 2)).astype(dtype)) for n in (5 * LEAF_POINTS, 9))
+@pytest.mark.parametrize("n_leaves", [1, 2, 5, 8])
+def test_leaves_are_where_the_cuts_lead(n_leaves, dtype, n_threads):
+    rng = np.random.default_rng(n_leaves)
+    n_points = n_leaves * LEAF_POINTS - 3
+    X, Q = (kernel_view(rng.normal(size=(n, 2)).astype(dtype)) for n in (n_points, 19))
     tree = KDTree(X)._tree
-    cells = np.full(9, -1)
-    kdtree.cells_of(tree.low, tree.axis, 5, depth, Q, 4, cells, n_threads=n_threads)
-    for q in range(9):
-        node, first, last, turns = 0, 0, 5, ""
-        while len(turns) < depth:
-            if last - first == 1:  # a leaf: nothing is cut any more
-                turns += "0"
-                continue
+    leaves = np.full(19, -1)
+    kdtree.leaves_of(tree.low, tree.axis, n_leaves, Q, 4, leaves, n_threads=n_threads)
+    for q in range(19):
+        node, first, last = 0, 0, n_leaves
+        while last - first > 1:
             cut = cut_leaf(first, last)
             right, axis = right_child(node, first, cut), tree.axis[node]
             if Q[q, axis] < tree.low[right, axis]:
-                node, last, turns = node + 1, cut, turns + "0"
+                node, last = node + 1, cut
             else:
-                node, first, turns = right, cut, turns + "1"
-        assert cells[q] == int(turns, 2)
-    assert len(set(cells)) > 1
+                node, first = right, cut
+        assert leaves[q] == first
+    assert len(set(leaves)) > 1 or n_leaves == 1
 
 
 @pytest.mark.small
-def test_queries_are_ordered_cell_by_cell():
-    cells = np.array([2, 0, 1, 2, 0])
-    visit = np.empty(5, np.intp)
-    kdtree.order_by_cell(cells, 3, visit)
-    np.testing.assert_array_equal(visit, [1, 4, 2, 0, 3])
+@pytest.mark.parametrize(
+    ("shift", "expected"), [(0, [1, 4, 2, 0, 3, 5]), (1, [1, 2, 4, 0, 3, 5]), (3, range(6))]
+)
+def test_queries_are_ordered_leaf_by_leaf(shift, expected):
+    leaves = np.array([2, 0, 1, 2, 0, 4])
+    visit = np.empty(6, np.intp)
+    kdtree.order_by_leaf(leaves, 5, shift, visit)
+    np.testing.assert_array_equal(visit, expected)
 
 
 @pytest.mark.small
