@@ -25,6 +25,13 @@ class RowBlock(NamedTuple):
     weights: NDArray | None
 
 
+def reads_if_needed(function: Callable) -> Callable:
+    """Of a function that mostly knows the block already: its rows are read where it asks for them,
+    which it does by the names of `RowBlock` only."""
+    function.reads_if_needed = True  # type: ignore[attr-defined]
+    return function
+
+
 class RowCounts(NamedTuple):
     """What is known of all rows before they are read."""
 
@@ -74,9 +81,13 @@ class Passes:
         None of the first; whoever works through several blocks sends back one sum.
         """
         found: Any = None
-        for here in self.runner.sums(function, state, name):
+        for here in self.sums(function, *state, name=name):
             found = here if found is None else merge(found, here)
         return found
+
+    def sums(self, function: Callable, *state, name: str = "pass") -> Iterator[Any]:
+        """What `summed` would merge, one of each share of the blocks."""
+        return self.runner.sums(function, state, name)
 
     def in_order(self, name: str = "rows") -> Iterator[RowBlock]:
         """The blocks themselves, for what learns from one after the other; all are finite."""

@@ -25,12 +25,31 @@ class BlockTask:
     def __call__(self, number: int) -> Any:
         # Sums of BLAS depend on its threads: one, whoever calls.
         with single_threaded_blas():
-            return self.function(self.blocks.block(number), *self.state)
+            return self.function(self._block(number), *self.state)
 
     def added(self, number: int, into: Any) -> Any:
         """The block added to a sum of others, None if it is the first."""
         with single_threaded_blas():
-            return self.function(self.blocks.block(number), *self.state, into)
+            return self.function(self._block(number), *self.state, into)
+
+    def _block(self, number: int) -> Any:
+        if getattr(self.function, "reads_if_needed", False):
+            return UnreadBlock(self.blocks, number)
+        return self.blocks.block(number)
+
+
+class UnreadBlock:
+    """A block that is read when its rows are asked for."""
+
+    def __init__(self, blocks: Blocks, number: int):
+        self.number, self.first = number, number * blocks.block_rows
+        self._blocks = blocks
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("X", "y", "weights"):
+            raise AttributeError(name)
+        vars(self).update(self._blocks.block(self.number)._asdict())
+        return vars(self)[name]
 
 
 class ThreadsExecutor:

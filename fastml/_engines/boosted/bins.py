@@ -74,9 +74,9 @@ class BinMapper:
         self.missing_values_bin_idx_ = self.max_bins
         if self.subsample is not None and n_rows > self.subsample:
             X, sample_weight = self._draw(X, sample_weight)
-        columns = np.ascontiguousarray(X.T)
+        columns = np.array(X.T, order="C")  # a copy of its own
         if sample_weight is None:
-            columns = np.sort(columns, axis=1)  # NaN goes last
+            columns.sort(axis=1)  # NaN goes last
         self.bin_thresholds_ = []
         for f, column in enumerate(columns):
             if self.n_categories_[f]:

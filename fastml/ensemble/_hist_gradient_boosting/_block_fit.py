@@ -18,10 +18,9 @@ from fastml.ensemble._hist_gradient_boosting._grower import (
     finished_tree,
     packing_for,
 )
-from fastml.ensemble._hist_gradient_boosting._levels import TreeByLevels
+from fastml.ensemble._hist_gradient_boosting._levels import NOTHING, TreeByLevels
 from fastml.kernels.hist.grow import NODE_LEFT, BinnedRows
 from fastml.kernels.hist.histogram import Packing
-from fastml.kernels.hist.levels import MADE_WORDS
 from fastml.kernels.hist.split import BoostingRules
 
 
@@ -64,6 +63,7 @@ class BlockBoosting:
         self.iterations: list[list[BoostedTree]] = []
         self.baseline: NDArray | None = None
         self.statistics: NDArray | None = None
+        self.usual: list[float] = []  # the least gains of the trees before
 
     def targets(self) -> NDArray:
         """Sums of the targets: see `begin_block`."""
@@ -86,31 +86,26 @@ class BlockBoosting:
         if not np.isfinite(self.statistics).all():
             raise ValueError("gradients are beyond float32: targets or weights are too large")
         packings = [self._packing(found) for found in self.statistics]
+        usual = self.usual or [0.0] * len(packings)
         trees = [
-            TreeByLevels(
-                self.data,
-                self.rules._replace(
-                    seed=seed,
-                    gradient_unit=1.0 / packing.gradient_scale,
-                    hessian_unit=1.0 / packing.hessian_scale,
-                ),
-                self.n_rows,
-            )
-            for seed, packing in zip(seeds, packings)
+            TreeByLevels(self.data, self.rules._replace(seed=seed), packing, self.n_rows, least)
+            for seed, packing, least in zip(seeds, packings, usual)
         ]
         state = work.BoostingState(self.baseline, self.iterations, packings, [])
-        empty = np.empty((0, MADE_WORDS), np.int64)
         while any(wanted := [tree.work() for tree in trees]):
-            found = self.passes.summed(
-                work.count_block, work.merged_counts, self.setup, state, wanted, name="level"
-            )
-            for tree, histograms in zip(trees, found):
-                if histograms is not None:
-                    tree.learn(histograms)
+            growing = [tree for tree, asked in zip(trees, wanted) if asked is not None]
+            for found in self.passes.sums(
+                work.count_block, self.setup, state, wanted, name="level"
+            ):
+                for tree, counts in zip(growing, filter(None, found)):
+                    tree.add(counts)
+            for tree in growing:
+                tree.learn()
             if any(asked is not None and asked.n_nodes > 1 for asked in wanted):
-                made = [empty if asked is None else asked.made for asked in wanted]
+                made = [NOTHING.made if asked is None else asked.made for asked in wanted]
                 state = state._replace(splits=[*state.splits, made])
         grown = [tree.grown() for tree in trees]
+        self.usual = [tree.least_gain for tree in trees]
         leaves = [(ids, nodes[:, NODE_LEFT]) for ids, nodes, _ in grown]
         sums = self.passes.reduced(
             work.sum_block, work.merged_sums, self.setup, state, [tree.rest() for tree in trees],

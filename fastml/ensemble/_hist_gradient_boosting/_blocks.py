@@ -7,7 +7,7 @@ sends along: bins, trees so far and the splits of those that grow.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from fastml._engines import kept
 from fastml._engines.boosted.bins import BinMapper
 from fastml._engines.boosted.trees import BoostedTree, Packed
-from fastml._engines.passes import RowBlock, codes_of
+from fastml._engines.passes import RowBlock, codes_of, reads_if_needed
 from fastml._threads import effective_n_threads
+from fastml.ensemble._hist_gradient_boosting._levels import NOTHING, LevelWork
 from fastml.ensemble._hist_gradient_boosting._loss import Loss
 from fastml.kernels.hist.grow import (
     NODE_LEFT,
@@ -28,10 +29,11 @@ from fastml.kernels.hist.grow import (
     pack_chunk,
 )
 from fastml.kernels.hist.histogram import Packing
-from fastml.kernels.hist.levels import level_of_block, sum_leaves
+from fastml.kernels.hist.levels import MADE_LEFT, LevelCounts, level_of_block, sum_leaves
 from fastml.kernels.losses.pointwise import MOST_GRADIENT, MOST_HESSIAN
 
 NO_WEIGHTS = np.empty(0)
+NO_PACKING = Packing(1, 1, 1)
 
 
 class BoostingSetup(NamedTuple):
@@ -99,13 +101,15 @@ class BoostedBlock:
         def space(shape, dtype):
             return kept.space(shape, dtype, setup.in_file)
 
-        own = space(bins.shape, np.uint8)
-        own[:] = bins
+        if setup.in_file:
+            own = space(bins.shape, np.uint8)
+            own[:] = bins
+            bins = own
         columns = space((n_features, n_rows), np.uint8)
         columns[:] = bins.T
         mapper = setup.mapper
         self.data = BinnedRows(
-            own, columns, mapper.n_bins_non_missing_.astype(np.intp),
+            bins, columns, mapper.n_bins_non_missing_.astype(np.intp),
             int(mapper.missing_values_bin_idx_), mapper.is_categorical_,
             np.zeros(n_features, np.int8), np.zeros((0, n_features), np.uint8), NO_WEIGHTS,
         )  # fmt: skip
@@ -195,28 +199,25 @@ class BoostedBlock:
 
     def split(self, splits: list[NDArray]) -> None:
         """Make splits of nodes of every tree that grows, and count nothing."""
-        nothing = np.empty((0, self.data.bins.shape[1], 256, 2), np.int64)
+        nothing = NOTHING.counts(self.data.bins.shape[1])
         for k, made in enumerate(splits):
             if len(made):
-                self.level(k, Packing(1, 1, 1), made, np.empty(0, np.intp), nothing)
+                self.level(k, NO_PACKING, made, nothing)
 
-    def level(
-        self, k: int, packing: Packing, made: NDArray, counted: NDArray, histograms: NDArray
-    ) -> None:
-        """Make splits of tree k, and add the rows of some of its nodes to the histograms."""
+    def level(self, k: int, packing: Packing, made: NDArray, counts: LevelCounts) -> None:
+        """Make splits of tree k, and add the rows of some of its nodes to ``counts``."""
         n_features = self.data.bins.shape[1]
-        most = int(made[:, 1].max(initial=-1)) + 2
+        most = int(made[:, MADE_LEFT].max(initial=-1)) + 2
         if most > len(self.ranges[k]):
             larger = np.zeros((2 * most, 2), np.intp)
             larger[: len(self.ranges[k])] = self.ranges[k]
             self.ranges[k] = larger
         n_threads = effective_n_threads(None, 3.0 * self.data.bins.size)
-        n_tasks = max(1, min(n_threads, n_features // 2)) if len(counted) else 1
+        n_tasks = max(1, min(n_threads, n_features // 2)) if len(counts.nodes) else 1
         level_of_block(
             self.data, self.rows[k, : self.n_drawn], self.packed[k], packing, self.ranges[k], made,
-            counted, np.empty((len(made), 256), np.uint8), np.empty(self.n_drawn + 1, np.uint32),
-            np.zeros((n_tasks, -(-n_features // n_tasks) + 1, 256), np.int64), histograms,
-            n_threads=n_threads,
+            np.empty((len(made), 256), np.uint8), np.empty(self.n_drawn + 1, np.uint32), counts,
+            n_tasks, n_threads=n_threads,
         )  # fmt: skip
 
     def leaf_sums(self, k: int, ids: NDArray, lefts: NDArray) -> NDArray:
@@ -295,6 +296,7 @@ def merged_targets(a: NDArray, b: NDArray) -> NDArray:
     return np.array([min(a[0], b[0]), a[1] + b[1], a[2] + b[2]])
 
 
+@reads_if_needed
 def raise_block(
     block: RowBlock, setup: BoostingSetup, state: BoostingState, trees: list[list[BoostedTree]],
     scored: bool,
@@ -319,12 +321,12 @@ def merged_slopes(a, b):
     return total, None if a[1] is None else a[1] + b[1]
 
 
+@reads_if_needed
 def count_block(
-    block: RowBlock, setup: BoostingSetup, state: BoostingState, work: list[Any],
-    into: list[NDArray | None] | None,
-) -> list[NDArray | None]:  # fmt: skip
-    """One level of every tree that grows: the block added to the histograms that ``work`` asks
-    for."""
+    block: RowBlock, setup: BoostingSetup, state: BoostingState, work: list[LevelWork | None],
+    into: list[LevelCounts | None] | None,
+) -> list[LevelCounts | None]:  # fmt: skip
+    """One level of every tree that grows: the block's rows counted as ``work`` asks."""
     assert state.packings is not None
     first = not state.splits and work[0] is not None and work[0].n_nodes == 1
     if first:  # roots
@@ -333,25 +335,16 @@ def count_block(
     else:
         made = BoostedBlock.at(block, setup, state)
     if into is None:
-        shape = made.data.bins.shape[1], 256, 2
-        into = [
-            None if asked is None else np.zeros((len(asked.counted), *shape), np.int64)
-            for asked in work
-        ]
-    for k, (asked, histograms) in enumerate(zip(work, into)):
-        if asked is not None and histograms is not None:
-            made.level(k, state.packings[k], asked.made, asked.counted, histograms)
+        n_features = made.data.bins.shape[1]
+        into = [None if asked is None else asked.counts(n_features) for asked in work]
+    for k, (asked, counts) in enumerate(zip(work, into)):
+        if asked is not None and counts is not None:
+            made.level(k, state.packings[k], asked.made, counts)
     made.keep((True, len(state.iterations), True, len(state.splits) + (not first)))
     return into
 
 
-def merged_counts(a, b):
-    for own, other in zip(a, b):
-        if own is not None:
-            own += other
-    return a
-
-
+@reads_if_needed
 def sum_block(
     block: RowBlock, setup: BoostingSetup, state: BoostingState, rest: list[NDArray],
     leaves: list[tuple[NDArray, NDArray]],
