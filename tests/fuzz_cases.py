@@ -392,6 +392,8 @@ WE_REFUSE: tuple = (
     ("linear_model.lars_path", "Expected 2D array"),
     # scikit-learn looks at the number of columns of dense rows only
     ("metrics.pairwise.haversine", "only valid in 2 dimensions"),
+    # classes of one row: rounding decides whether the matrix within them is singular
+    ("discriminant_analysis.Linear", "not positive definite"),
     # no neighbours, and a bandwidth of zero: scikit-learn's answers are empty, or NaN
     ("neighbors.", "and at least 1, got 0"),
     ("neighbors.", "The 'bandwidth' parameter"),
@@ -473,8 +475,8 @@ def differences(case: Case, step: str, ours: Outcome, theirs: Outcome, data: Dat
         lost = data is None or any(kind in data.what for kind in INACCURATE)
         if not lost and np.isfinite(other).all() and not np.isfinite(mine).all():
             return f"{name} is not finite, scikit-learn's is"
-        if data is None or not data.ordinary:
-            continue
+        if data is None or not data.ordinary or np.isnan(np.sum(other)):
+            continue  # nothing to compare: odd data, or distances that scikit-learn has not
         lucky = any(word in case.path for word in LUCKY)
         if (
             name == "score"
@@ -486,6 +488,8 @@ def differences(case: Case, step: str, ours: Outcome, theirs: Outcome, data: Dat
         same = case.path in SAME_VALUES or (
             (step == "call" or step[0] == ".") and case.path not in BY_CHANCE
         )
+        if max(case.parameters.get("atol", 0), case.parameters.get("rtol", 0)) > 1e-6:
+            same = False  # sums that may be off
         if same and not np.allclose(mine, other, 1e-3, 1e-3, equal_nan=True):
             return f"{name} differs by {np.abs(mine - other).max():.3g}"
     return ""

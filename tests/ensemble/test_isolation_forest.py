@@ -89,6 +89,8 @@ def test_parameters(rows, capsys):
     with pytest.warns(UserWarning, match="greater than the total number"):
         assert IsolationForest(max_samples=9999, n_estimators=2).fit(rows).max_samples_ == 1500
     assert IsolationForest(max_samples=0.1, n_estimators=2).fit(rows).max_samples_ == 150
+    with pytest.raises(ValueError, match="less than one row"):
+        IsolationForest(max_samples=1e-4, n_estimators=2).fit(rows)
     with pytest.raises(ValueError, match="max_features must be <= n_features"):
         IsolationForest(max_features=5).fit(rows)
     for infinite in (np.inf, -np.inf, 1e39):

@@ -19,6 +19,7 @@ from sklearn.linear_model import (
 from fastml import linear_model
 from fastml.linear_model import summary
 from fastml.linear_model._summary import _design
+from fastml.linear_model._summary._checks import moments
 
 sm = pytest.importorskip("statsmodels.api")
 
@@ -647,3 +648,12 @@ def test_robust_errors_take_no_copy_of_the_rows(name):
     tracemalloc.stop()
     assert np.isfinite(found.std_error).all()
     assert peak < 16 * 8 * len(X)
+
+
+@pytest.mark.parametrize("power", [-900, -500, 500, 900])
+def test_the_shape_of_errors_has_no_unit(power):
+    errors = np.random.default_rng(0).exponential(size=50)
+    plain, scaled = moments(errors, None), moments(np.ldexp(errors, power), None)
+    assert plain == scaled
+    assert np.isfinite(plain).all()
+    assert np.isnan(moments(np.zeros(5), None).skewness)

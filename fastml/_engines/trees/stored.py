@@ -16,6 +16,23 @@ MOST = 2**32
 COUNT = np.uint16
 """Counts in memory: one type, so that kernels are compiled for two kinds of tables only."""
 
+IN_THRESHOLDS = "thresholds"
+"""In the place of the impurities of leaves: they stand where nodes have a threshold. A leaf with a
+row of the table, as those of several outputs, leaves its own free."""
+
+
+def keep_impurities(nodes: NDArray, impurities: NDArray) -> str:
+    """Write the impurities of leaves to the thresholds of ``nodes``."""
+    nodes["threshold"][nodes["feature"] == LEAF] = impurities
+    return IN_THRESHOLDS
+
+
+def kept_impurities(nodes: NDArray, impurities: NDArray | str | None) -> NDArray | None:
+    """Impurities of leaves, wherever they are."""
+    if isinstance(impurities, str):
+        return nodes["threshold"][nodes["feature"] == LEAF]
+    return impurities
+
 
 class Counts(NamedTuple):
     """A table of whole numbers, all of them or row by row those that are not zero."""

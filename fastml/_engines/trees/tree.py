@@ -7,7 +7,15 @@ from numpy.typing import NDArray
 
 from fastml._engines.trees.packed import NO_BITSETS, Forest, pack
 from fastml._engines.trees.recent import RecentArrays
-from fastml._engines.trees.stored import Counts, as_counts, check_trees, row_weights, small_table
+from fastml._engines.trees.stored import (
+    Counts,
+    as_counts,
+    check_trees,
+    keep_impurities,
+    kept_impurities,
+    row_weights,
+    small_table,
+)
 from fastml._threads import effective_n_threads
 from fastml._validation import kernel_view, scaled_weights
 from fastml.kernels.tree import nodes as tree_nodes
@@ -20,8 +28,9 @@ class Tree:
     """A binary decision tree under scikit-learn's array names.
 
     Stored are the nodes (16 bytes each, see `kernels.tree.nodes`) and, per leaf, the number of
-    rows, their weight if there were weights, the impurity of a regression leaf, and the values of
-    leaves that hold more than one class (as counts, see `stored.Shares`) or output. Medians and
+    rows, their weight if there were weights, the impurity of a regression leaf (of several outputs
+    in the place of its threshold), and the values of leaves that hold more than one class (as
+    counts, see `stored.Shares`) or output. Medians and
     values clipped by monotonic constraints do not follow from those of the leaves: such trees keep
     the impurities of all nodes and the values of inner ones (of two classes the first one's share).
     All other arrays are made on first use and are not pickled. Nodes are numbered depth first,
@@ -79,10 +88,13 @@ class Tree:
         self.inner_values = inner_values
         self.stored_impurity = stored_impurity
         self._made: dict[str, NDArray] = RecentArrays()
-        self._keep_counts()
+        self._keep_small()
 
-    def _keep_counts(self) -> None:
-        """Whole counts of classes in place of their shares."""
+    def _keep_small(self) -> None:
+        """Whole counts of classes in place of their shares, impurities in place of thresholds."""
+        if isinstance(self.leaf_impurity, np.ndarray) and not self.scalar:
+            self.nodes = self.nodes if self.nodes.flags.writeable else self.nodes.copy()
+            self.leaf_impurity = keep_impurities(self.nodes, self.leaf_impurity)
         if self.criterion < tree_nodes.SQUARED_ERROR:
             weights = self.leaf_samples if self.leaf_weights is None else self.leaf_weights
             self.table = small_table(self.table, self.nodes, weights)
@@ -125,7 +137,7 @@ class Tree:
         """Bytes of what is stored."""
         stored = (self.nodes, self.leaf_samples, self.leaf_weights, self.table, self.leaf_impurity)
         more = (self.bitsets, self.inner_values, self.stored_impurity)
-        return sum(array.nbytes for array in (*stored, *more) if array is not None)
+        return sum(getattr(array, "nbytes", 0) for array in (*stored, *more))
 
     # ------------------------------------------------------------------ scikit-learn's arrays
 
@@ -295,7 +307,8 @@ class Tree:
             if self.criterion < tree_nodes.SQUARED_ERROR:
                 tree_nodes.class_impurities(values, self.n_outputs, self.criterion, out)
             else:
-                leaf = np.zeros(0) if self.leaf_impurity is None else self.leaf_impurity
+                leaf = kept_impurities(self.nodes, self.leaf_impurity)
+                leaf = np.zeros(0) if leaf is None else leaf
                 weights = self._relative_weights
                 tree_nodes.mean_impurities(
                     kernel_view(self.nodes), kernel_view(leaf), values, weights, self.criterion, out
@@ -384,10 +397,6 @@ class Tree:
             table = np.asarray(self.table)
             counts = as_counts(table, self._row_weights())
             state["table"] = table if counts is None else counts
-        elif not self.scalar and self.leaf_impurity is not None:
-            # Leaves that have a row of the table leave their threshold free.
-            state["nodes"], state["leaf_impurity"] = self.nodes.copy(), "thresholds"
-            state["nodes"]["threshold"][self.is_leaf] = self.leaf_impurity
         return state
 
     def __setstate__(self, state):
@@ -396,16 +405,13 @@ class Tree:
                 state[name] = value.astype(value.dtype.newbyteorder("="), copy=False)
         self.__dict__.update(state)
         self._made = RecentArrays()
-        if isinstance(self.leaf_impurity, str):
-            self.leaf_impurity = self.nodes["threshold"][self.is_leaf]
-            self.nodes["threshold"][self.is_leaf] = 0.0
         if isinstance(self.table, Counts):
             n_rows = int((self.nodes["right"][self.is_leaf] >= 0).sum())
             counts = self.table.table(n_rows)
             self._check(n_rows)
             self.table = counts / self._row_weights(n_rows)[:, None]
         self._check(len(self.table))
-        self._keep_counts()
+        self._keep_small()
 
     def _row_weights(self, n_rows: int | None = None) -> NDArray:
         weights = self.leaf_samples if self.leaf_weights is None else self.leaf_weights

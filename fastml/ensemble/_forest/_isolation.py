@@ -219,6 +219,8 @@ class IsolationForest(CallbackSupport, MembersMixin, OutlierMixin, BaseEstimator
                 self.max_samples_ = n
         else:
             self.max_samples_ = int(self.max_samples * n)
+            if self.max_samples_ == 0:
+                raise ValueError(f"max_samples={self.max_samples} of {n} rows is less than one row")
         if isinstance(self.max_features, Integral):
             features = self.max_features
         else:

@@ -14,6 +14,8 @@ from fastml._engines.trees.stored import (
     as_counts,
     check_trees,
     for_kernels,
+    keep_impurities,
+    kept_impurities,
     row_weights,
     small_table,
     smallest,
@@ -46,7 +48,7 @@ class Trees:
     starts: NDArray
     leaf_samples: NDArray
     leaf_weights: NDArray
-    leaf_impurities: NDArray | None
+    leaf_impurities: NDArray | str | None  # see `kept_impurities`
     leaf_starts: NDArray
     table: NDArray | Shares
     table_starts: NDArray
@@ -79,9 +81,10 @@ class Trees:
         def ends(starts, arrays):
             return np.concatenate([starts, starts[-1] + np.cumsum([len(a) for a in arrays])])
 
-        impurity = None
-        if self.leaf_impurities is not None:
-            impurity = np.concatenate([self.leaf_impurities, *impurities])
+        impurity = kept_impurities(self.nodes, self.leaf_impurities)
+        if impurity is not None:
+            more = [kept_impurities(*pair) for pair in zip(nodes, impurities)]
+            impurity = np.concatenate([impurity, *more])
         made = Trees(
             np.concatenate([self.nodes, *nodes]),
             ends(self.starts, nodes),
@@ -95,11 +98,13 @@ class Trees:
             self.n_classes,
             self.criterion,
         )
-        made._keep_counts()
+        made._keep_small()
         return made
 
-    def _keep_counts(self) -> None:
-        """Whole counts of classes in place of their shares."""
+    def _keep_small(self) -> None:
+        """Whole counts of classes in place of their shares, impurities in place of thresholds."""
+        if isinstance(self.leaf_impurities, np.ndarray) and not self.scalar:
+            self.leaf_impurities = keep_impurities(self.nodes, self.leaf_impurities)
         if self.criterion < SQUARED_ERROR:
             self.table = small_table(self.table, self.nodes, self.leaf_weights, self._shifts)
 
@@ -109,18 +114,11 @@ class Trees:
             table = np.asarray(self.table)
             counts = as_counts(table, self._row_weights(len(table)))
             state["table"] = table if counts is None else counts
-        elif not self.scalar and self.leaf_impurities is not None:
-            # Leaves that have a row of the table leave their threshold free.
-            state["nodes"], state["leaf_impurities"] = self.nodes.copy(), "thresholds"
-            state["nodes"]["threshold"][self.nodes["feature"] == LEAF] = self.leaf_impurities
         return state
 
     def __setstate__(self, state):
         self.__dict__.update(state)
         leaf = self.nodes["feature"] == LEAF
-        if isinstance(self.leaf_impurities, str):
-            self.leaf_impurities = self.nodes["threshold"][leaf]
-            self.nodes["threshold"][leaf] = 0.0
         n_columns = len(self.n_classes) * int(max(self.n_classes, default=1))
         check_trees(
             self.nodes, self.starts, self.table_starts, NO_BITSETS, self.n_features, n_columns,
@@ -136,7 +134,7 @@ class Trees:
             or not len(self.leaf_samples) == len(self.leaf_weights) == self.leaf_starts[-1]
         ):
             raise ValueError("a stored tree was altered: its leaves and their values do not match")
-        self._keep_counts()
+        self._keep_small()
 
     @property
     def _shifts(self) -> NDArray:
@@ -154,7 +152,9 @@ class Trees:
         node = slice(self.starts[t], self.starts[t + 1])
         leaf = slice(self.leaf_starts[t], self.leaf_starts[t + 1])
         table = slice(self.table_starts[t], self.table_starts[t + 1])
-        impurity = None if self.leaf_impurities is None else self.leaf_impurities[leaf]
+        impurity = self.leaf_impurities
+        if isinstance(impurity, np.ndarray):
+            impurity = impurity[leaf]
         return (
             self.nodes[node],
             self.leaf_samples[leaf],

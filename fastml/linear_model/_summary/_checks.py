@@ -38,11 +38,13 @@ class ErrorShape(NamedTuple):
 def moments(errors: NDArray, repeats: NDArray | None) -> ErrorShape:
     n = float(len(errors) if repeats is None else repeats.sum())
     centred = errors - np.average(errors, weights=repeats)
+    largest = np.frexp(np.abs(centred).max(initial=0.0))[1]
+    centred = np.ldexp(centred, -largest)  # a power of 2: no digit is lost, no square overflows
     square = centred * centred
     weighted = square if repeats is None else square * repeats
     second = float(weighted.sum()) / n
     third, fourth = dot(weighted, centred) / n, dot(weighted, square) / n
-    if second <= 0.0:
+    if not second > 0.0:
         return ErrorShape(n, np.nan, np.nan)
     return ErrorShape(n, third / second**1.5, fourth / second**2)
 

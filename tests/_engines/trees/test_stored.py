@@ -2,9 +2,12 @@
 
 import pickle
 from copy import copy
+from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.tree import DecisionTreeRegressor as SklearnTree
 
 from fastml._engines.trees.stored import Shares, as_counts, small_table
 from fastml.ensemble import (
@@ -88,13 +91,40 @@ def test_a_node_takes_32_bytes_in_memory(name):
     assert isinstance((again.tree_ if hasattr(again, "tree_") else again._trees).table, Shares)
 
 
+@pytest.mark.parametrize("name", ["three outputs", "forest of three outputs"])
+def test_several_outputs_take_32_bytes_in_memory(name):
+    """Impurities of their leaves stand in the place of thresholds, and are scikit-learn's."""
+    model = clone(LARGE[name][0]).set_params(random_state=0, min_samples_leaf=20)
+    own = np.random.default_rng(0)
+    X, y = own.normal(size=(2000, 4)), own.normal(size=(2000, 3))
+    model.fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    for each in (model, again):
+        trees = each.tree_ if hasattr(each, "tree_") else each._trees
+        arrays = trees.nodes, trees.table, trees.leaf_samples, trees.leaf_weights
+        impurities = getattr(trees, "leaf_impurities", getattr(trees, "leaf_impurity", None))
+        assert isinstance(impurities, str)
+        assert sum(a.nbytes for a in arrays if a is not None) <= 32 * len(trees.nodes)
+    single = model if hasattr(model, "tree_") else model.estimators_[0]
+    assert (single.tree_.threshold[single.tree_.is_leaf] == -2.0).all()
+    if hasattr(model, "tree_"):
+        theirs = SklearnTree(min_samples_leaf=20, random_state=0).fit(X, y).tree_
+        np.testing.assert_allclose(np.sort(single.tree_.impurity), np.sort(theirs.impurity))
+    else:
+        more = model.set_params(n_estimators=7, warm_start=True).fit(X, y)
+        same = clone(model).set_params(warm_start=False).fit(X, y)
+        for mine, other in zip(more.estimators_, same.estimators_):
+            np.testing.assert_array_equal(mine.tree_.impurity, other.tree_.impurity)
+
+
 def test_shares_that_are_no_small_counts_stay_as_they_are():
     X, y = mixed(300, 4)
-    grown = DecisionTreeClassifier(max_depth=3).fit(X, y, sample_weight=rng.random(300))
+    shallow = partial(DecisionTreeClassifier, max_depth=3, random_state=0)
+    grown = shallow().fit(X, y, sample_weight=rng.random(300))
     assert isinstance(grown.tree_.table, np.ndarray)
-    grown = DecisionTreeClassifier(max_depth=3).fit(X, y, sample_weight=np.full(300, 2**16))
+    grown = shallow().fit(X, y, sample_weight=np.full(300, 2**16))
     assert isinstance(grown.tree_.table, np.ndarray)
-    light = DecisionTreeClassifier(max_depth=3).fit(X, y)
+    light = shallow().fit(X, y)
     shares = np.asarray(light.tree_.table)
     assert shares.dtype == np.float64
     assert shares.shape == light.tree_.table.shape
