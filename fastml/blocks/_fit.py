@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
@@ -59,13 +61,27 @@ def fit(estimator, blocks: Blocks, executor=None, *, progress: bool = False):
     model.n_features_in_ = blocks.n_features
     if blocks.feature_names is not None:
         model.feature_names_in_ = np.array(blocks.feature_names, dtype=object)
-    # What is done with the merged statistics rounds the same, too.
-    with single_threaded_blas(), kept_open(executor):
-        model._fit_blocks(Passes(blocks.counts, Runner(blocks, executor, progress)))
+    if hasattr(executor, "run_alone") and getattr(model, "_blocks_in_order", False):
+        # The rows would all come to this process, only to be read here.
+        model, told = executor.run_alone(fit_alone, (model, blocks))
+        for message, category in told:
+            warnings.warn(message, category, stacklevel=2)
+    else:
+        # What is done with the merged statistics rounds the same, too.
+        with single_threaded_blas(), kept_open(executor):
+            model._fit_blocks(Passes(blocks.counts, Runner(blocks, executor, progress)))
     parameters = estimator.get_params(deep=False)
     vars(estimator).clear()
     vars(estimator).update({**vars(model), **parameters})
     return estimator
+
+
+def fit_alone(block, model, blocks):
+    """(the model, fitted by this process; warnings): ``block`` only says that it is to be done."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found = fit(model, blocks)
+    return found, [(str(each.message), each.category) for each in told]
 
 
 def _fit_pipeline(pipeline, blocks: Blocks, executor, progress: bool):

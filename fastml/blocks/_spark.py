@@ -9,7 +9,11 @@ import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from fastml._engines.spark_jobs import failure, need_session, sent
+from fastml.blocks._blocks import Blocks
+from fastml.blocks._files import Arrays
 from fastml.blocks._run import BlockTask
 from fastml.blocks._workers import Workers, unreachable, work_for
 
@@ -97,6 +101,11 @@ class SparkExecutor:
         finally:
             self._left(session)
 
+    def run_alone(self, function: Callable, state: tuple) -> Any:
+        """``function(block, *state)`` by one worker, whatever block: state says what there is."""
+        (found,) = self.run(BlockTask(Blocks(_Nothing(), 1), function, state))
+        return found
+
     def _n_tasks(self, context) -> int:
         if self.n_partitions is not None:
             if self.n_partitions < 1:
@@ -104,6 +113,15 @@ class SparkExecutor:
             return int(self.n_partitions)
         cores = int(context.getConf().get("spark.task.cpus", "1"))
         return max(1, context.defaultParallelism // cores)
+
+
+class _Nothing:
+    """One row that says nothing, for work that is not of a block."""
+
+    n_rows = 1
+
+    def read(self, first: int, last: int) -> Arrays:
+        return np.zeros((1, 1)), None, None
 
 
 class _Session:

@@ -166,7 +166,7 @@ class _Forest(FrameModel):
 
 
 class RandomForestClassificationModel(_Forest, _Classification, table=_tables.FOREST_CLASSIFIER):
-    """Trees grown by `RandomForestClassifier`.
+    """Trees grown by `RandomForestClassifier`; leaves of ``leafCol`` are numbered as by `apply`.
 
     Examples
     --------
@@ -175,9 +175,11 @@ class RandomForestClassificationModel(_Forest, _Classification, table=_tables.FO
     ...     return RandomForestClassificationModel.load(path).featureImportances
     """
 
+    makes = {**_Classification.makes, "leafCol": "apply"}
+
 
 class RandomForestRegressionModel(_Forest, _Regression, table=_tables.FOREST_REGRESSOR):
-    """Trees grown by `RandomForestRegressor`.
+    """Trees grown by `RandomForestRegressor`; leaves of ``leafCol`` are numbered as by `apply`.
 
     Examples
     --------
@@ -185,6 +187,8 @@ class RandomForestRegressionModel(_Forest, _Regression, table=_tables.FOREST_REG
     >>> def importances(path):  # with a session of Spark
     ...     return RandomForestRegressionModel.load(path).featureImportances
     """
+
+    makes = {**_Regression.makes, "leafCol": "apply"}
 
 
 class _Boosted(FrameModel):

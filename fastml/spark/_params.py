@@ -17,6 +17,7 @@ COLUMNS = {
     "predictionCol": ("prediction", "column to make; '' for none"),
     "probabilityCol": ("probability", "column of the classes' probabilities to make; '' for none"),
     "rawPredictionCol": ("rawPrediction", "column of a number a class to make; '' for none"),
+    "leafCol": ("", "column of the leaf that each tree puts the row into to make; '' for none"),
     "outputCol": (None, "column of vectors to make"),
     "weightCol": (None, "column of the rows' weights"),
 }

@@ -170,7 +170,7 @@ FOREST = {
 
 FOREST_CLASSIFIER = Table(
     ("ensemble.RandomForestClassifier",),
-    CLASSIFIER,
+    (*CLASSIFIER, "leafCol"),
     {
         **FOREST,
         **THRESHOLDS,
@@ -181,7 +181,7 @@ FOREST_CLASSIFIER = Table(
 
 FOREST_REGRESSOR = Table(
     ("ensemble.RandomForestRegressor",),
-    PREDICTOR,
+    (*PREDICTOR, "leafCol"),
     {
         **FOREST,
         "impurity": Named("criterion", "variance", {"variance": "squared_error"}),

@@ -229,6 +229,16 @@ def test_thresholds(models, frame):
         model.copy({model.thresholds: [1.0]}).transform(frame)
 
 
+def test_leaves_of_each_tree(models, frame):
+    for estimator in ESTIMATORS:
+        if "leafCol" in estimator._defaults:
+            model = fitted(models, frame, estimator)
+            made = model.copy({model.leafCol: "leaves"}).transform(frame)
+            X = column(frame, "features")
+            np.testing.assert_array_equal(column(made, "leaves"), model.to_local().apply(X))
+            assert "leaves" not in model.transform(frame).columns
+
+
 def test_columns_that_are_not_wanted(models, frame):
     model = fitted(models, frame, ESTIMATORS[3])
     few = model.copy({model.probabilityCol: "", model.rawPredictionCol: ""}).transform(frame)

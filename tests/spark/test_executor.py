@@ -2,13 +2,15 @@
 
 import os
 import pickle
+import signal
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
 from spark_states import state_of
 
-from fastml.blocks import Blocks, SparkExecutor, fit, predict, score, transform
-from fastml.cluster import KMeans
+from fastml.blocks import Blocks, SparkExecutor, _spark, fit, predict, score, transform
+from fastml.cluster import BFR, KMeans, MiniBatchKMeans
 from fastml.decomposition import PCA
 from fastml.ensemble import (
     HistGradientBoostingClassifier,
@@ -16,7 +18,12 @@ from fastml.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from fastml.linear_model import LinearRegression, LogisticRegression
+from fastml.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    SGDClassifier,
+    SGDRegressor,
+)
 from fastml.mixture import GaussianMixture
 from fastml.naive_bayes import GaussianNB
 from fastml.preprocessing import StandardScaler
@@ -92,10 +99,117 @@ def test_predictions_transformed_rows_and_scores(spark, blocks):
         np.testing.assert_array_equal(here.X, there.X)
 
 
+def test_the_start_by_kmeans_parallel(spark, blocks):
+    """k-means|| draws rows in several passes, each by numbers that the driver hands out."""
+    for model in (
+        KMeans(5, random_state=3, n_init=2, max_iter=3),
+        GaussianMixture(3, random_state=3, max_iter=2),
+    ):
+        own = blocks_for(model, blocks)
+        here = state_of(fit(copy_of(model), own))
+        for n in (1, 2):
+            assert state_of(fit(copy_of(model), own, executor=SparkExecutor(spark, n))) == here, n
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        BFR(3, random_state=0),
+        MiniBatchKMeans(3, batch_size=64, random_state=0, max_iter=2),
+        SGDClassifier(random_state=0, max_iter=3),
+        SGDRegressor(random_state=0, max_iter=3),
+    ],
+    ids=lambda m: type(m).__name__,
+)
+def test_what_learns_in_order_is_done_by_one_worker(spark, blocks, sources, model, tmp_path):
+    """The driver reads no row, and the worker that does is killed once."""
+    own, counter = without_weights(blocks), tmp_path / "reads"
+    here = fit(copy_of(model), own)
+    dying = Blocks(sources.DyingSource(own.source, str(counter), 1, os.getpid()), own.block_rows)
+    there = fit(copy_of(model), dying, executor=SparkExecutor(spark))
+    learned = "coef_" if hasattr(here, "coef_") else "cluster_centers_"
+    assert getattr(there, learned).tobytes() == getattr(here, learned).tobytes()
+    assert counter.stat().st_size > 1
+
+
+def test_workers_stay_for_all_fits_inside(spark, blocks):
+    here = state_of(fit(GaussianNB(), blocks))
+    with SparkExecutor(spark) as executor:
+        assert state_of(fit(GaussianNB(), blocks, executor)) == here
+        (session,) = executor._sessions.values()
+        port = session.workers.port
+        pipe = make_pipeline(StandardScaler(), LogisticRegression(max_iter=5))
+        fit(pipe, blocks, executor)
+        assert session.workers.port == port
+        assert not session.job.ended
+    assert session.job.ended
+    assert not executor._sessions
+
+
 # ---------------------------------------------------------------------------- faults
 
+
+def active_jobs(spark):
+    return list(spark.sparkContext.statusTracker().getActiveJobsIds())
+
+
+class Interrupting:
+    """A worker's results, and Ctrl-C while one of them is merged."""
+
+    def __init__(self, executor):
+        self.executor = executor
+
+    def __enter__(self):
+        return self.executor.__enter__()
+
+    def __exit__(self, *error):
+        return self.executor.__exit__(*error)
+
+    def run(self, task):
+        for place, found in enumerate(self.executor.run(task)):
+            if place == 3:
+                signal.raise_signal(signal.SIGINT)
+            yield found
+
+
+def test_ctrl_c_leaves_no_job(spark, blocks):
+    model, executor = LogisticRegression(), SparkExecutor(spark)
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # Spark's ends all jobs
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            fit(model, blocks, executor=Interrupting(executor))
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert not executor._sessions
+    assert not active_jobs(spark)
+    assert not hasattr(model, "coef_")
+
+
+def test_errors_leave_no_job(spark, blocks):
+    with pytest.raises(ValueError, match="n_components"):
+        fit(PCA(99), without_weights(blocks), executor=SparkExecutor(spark))
+    assert not active_jobs(spark)
+
+
+def test_a_driver_out_of_reach_is_told(spark, blocks, sources, monkeypatch):
+    """Tasks that run and do not connect: the address is named, and they are cancelled."""
+    monkeypatch.setattr(_spark, "UNREACHED_SECONDS", 1.0)
+    monkeypatch.setattr(_spark, "ENDING_SECONDS", 2.0)
+    monkeypatch.setattr(_spark, "worker_task", sources.sleep)
+    with pytest.raises(RuntimeError, match=r"reach the driver at 127\.0\.0\.1:\d+ .*none did"):
+        fit(StandardScaler(), blocks, executor=SparkExecutor(spark))
+    assert not active_jobs(spark)
+
+
 HELPER = '''
-import os, signal
+import os, signal, time
+
+
+def sleep(items, host, port, key):
+    """A task that never connects."""
+    list(items)
+    time.sleep(600.0)
+    return iter(())
 
 class DyingSource:
     """Its reader is killed, once, when it reads a certain row for the ``at``-th time."""

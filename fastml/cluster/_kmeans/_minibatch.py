@@ -224,6 +224,8 @@ class MiniBatchKMeans(CallbackSupport, BaseKMeans):
             self.inertia_ = self._ewa_inertia * total_weight * unit
         return self
 
+    _blocks_in_order = True  # one after the other: a single worker may as well do all
+
     def _fit_blocks(self, passes):
         """Batches are rows of a block, shuffled, block after block."""
         shape = SimpleNamespace(

@@ -189,6 +189,8 @@ class BFR(CenterClusters):
         self._finish()
         return self
 
+    _blocks_in_order = True  # one after the other: a single worker may as well do all
+
     def _fit_blocks(self, passes):
         """A block is a chunk; the first one needs at least ``n_clusters`` rows."""
         for number, block in enumerate(passes.in_order("chunks")):

@@ -402,6 +402,8 @@ default='optimal'
         """
         return self._partial_fit(X, y, classes, sample_weight)
 
+    _blocks_in_order = True  # one after the other: a single worker may as well do all
+
     def _fit_blocks(self, passes):
         """An epoch is a pass over the blocks in their order, rows shuffled within each."""
         classes = passes.classes()

@@ -271,6 +271,8 @@ default='invscaling'
         """
         return self._partial_fit(X, y, sample_weight)
 
+    _blocks_in_order = True  # one after the other: a single worker may as well do all
+
     def _fit_blocks(self, passes):
         """An epoch is a pass over the blocks in their order, rows shuffled within each."""
         passes.need_target()
