@@ -14,7 +14,7 @@ from fastml._engines.passes import Passes
 from fastml._threads import single_threaded_blas
 from fastml.blocks._blocks import Blocks
 from fastml.blocks._output import TransformedSource, is_pipeline
-from fastml.blocks._run import Runner
+from fastml.blocks._run import Runner, kept_open
 
 
 def fit(estimator, blocks: Blocks, executor=None, *, progress: bool = False, bins=None):
@@ -76,7 +76,8 @@ def fit(estimator, blocks: Blocks, executor=None, *, progress: bool = False, bin
     passes = Passes(blocks.counts, Runner(blocks, executor, progress))
     if bins is not None:
         passes.bins, passes.rows_name = os.fspath(bins), _name_of(blocks)
-    with single_threaded_blas():  # what is done with the merged statistics rounds the same, too
+    # What is done with the merged statistics rounds the same, too.
+    with single_threaded_blas(), kept_open(executor):
         model._fit_blocks(passes)
     parameters = estimator.get_params(deep=False)
     vars(estimator).clear()
@@ -92,10 +93,11 @@ def _fit_pipeline(pipeline, blocks: Blocks, executor, progress: bool):
             _need_blocks(step)
         if place < len(steps) - 1 and not hasattr(step, "transform"):
             raise TypeError(f"{type(step).__name__} is not the last step and has no transform")
-    for place, step in enumerate(steps):
-        if place:
-            blocks = Blocks(TransformedSource(steps[place - 1], blocks), blocks.block_rows)
-        fit(step, blocks, executor, progress=progress)
+    with kept_open(executor):
+        for place, step in enumerate(steps):
+            if place:
+                blocks = Blocks(TransformedSource(steps[place - 1], blocks), blocks.block_rows)
+            fit(step, blocks, executor, progress=progress)
     pipeline.steps = model.steps
     return pipeline
 

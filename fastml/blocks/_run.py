@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import os
 import sys
@@ -158,6 +159,11 @@ def _summed(task: BlockTask, numbers: _Numbers, threads: int) -> Any:
         while (number := numbers.take()) is not None:
             found = task.added(number, found)
     return found
+
+
+def kept_open(executor) -> contextlib.AbstractContextManager:
+    """Workers of the executor, if it has some, stay for all passes made inside."""
+    return executor if hasattr(executor, "__enter__") else contextlib.nullcontext()
 
 
 class Runner:

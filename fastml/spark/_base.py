@@ -19,7 +19,6 @@ from pyspark.ml.util import (
     MLWriter,
 )
 
-from fastml._engines.spark_jobs import need_session
 from fastml._engines.spark_scores import ModelAnswers, ScoreColumn, kind_of
 from fastml.blocks import Blocks, SparkExecutor, fit
 from fastml.convert import load, save
@@ -28,7 +27,7 @@ from fastml.spark._scoring import Shared, with_columns
 from fastml.spark._tables import parameters_of
 
 FEW_BYTES = 1 << 25
-"""Rows of fewer bytes are passed over by the driver: a job of Spark takes longer than a pass."""
+"""Rows of fewer bytes are passed over by the driver: to begin a job of Spark takes longer."""
 
 CHUNK = 1 << 26
 """Bytes of a model's file in one row of a table."""
@@ -208,8 +207,7 @@ class FrameEstimator(TabledParams, Estimator, InFiles):
             raise ValueError(f"runOn must be one of {', '.join(RUN_ON)}, got {where!r}")
         if where == "auto":
             n_bytes = blocks.n_rows * blocks.n_features * blocks.dtype.itemsize
-            alone = need_session(spark).master.startswith("local[")  # the same cores, and no jobs
-            where = "driver" if alone or n_bytes <= FEW_BYTES else "spark"
+            where = "driver" if n_bytes <= FEW_BYTES else "spark"
         return SparkExecutor(spark) if where == "spark" else None
 
     def _learned(self, blocks: Blocks, spark):

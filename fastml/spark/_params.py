@@ -22,7 +22,7 @@ COLUMNS = {
 }
 
 RUN_ON = {
-    "auto": "the driver if the rows are few or Spark is local, else Spark's workers",
+    "auto": "the driver if the rows are few (32 MB), else Spark's workers",
     "driver": "threads of the driver",
     "spark": "Spark's workers",
 }
