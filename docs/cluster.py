@@ -142,7 +142,7 @@ def check() -> None:
         session = SparkSession.builder.master(f"local[{cores}]").getOrCreate()
         session.sparkContext.setLogLevel("OFF")
         blocks = data(n, d, folder)
-        for name, model, sizes in models(d, 4):
+        for name, model, sizes in models(d, 20):
             if name in WORK:
                 found = seconds_of(model, blocks, SparkExecutor(session))
                 said = plan(

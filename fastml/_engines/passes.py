@@ -60,6 +60,8 @@ class Passes:
         self.counts, self.runner = counts, runner
         self.n_rows, self.n_features, self.n_blocks = counts[:3]
         self.dtype, self.has_target, self.has_weights = counts[3:]
+        self.bins: str | None = None  # a folder that keeps bins
+        self.rows_name = ""  # of these rows and no others, where bins are kept
         self._classes: NDArray | None = None
         self._weight: float | None = None
 

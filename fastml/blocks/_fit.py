@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import pickle
 import warnings
 
 import numpy as np
@@ -15,13 +18,17 @@ from fastml.blocks._output import TransformedSource, is_pipeline
 from fastml.blocks._run import Runner, kept_open
 
 
-def fit(estimator, blocks: Blocks, executor=None, *, progress: bool = False):
+def fit(estimator, blocks: Blocks, executor=None, *, progress: bool = False, bins=None):
     """Fit an estimator to rows in blocks, a few of which are in memory at a time.
 
     The model is that of ``estimator.fit`` on all rows, up to the order in which numbers are added.
     It is the same to the bit for any executor, number of workers and number of threads: every
     statistic is taken of one block, and those of blocks are merged in their order. Statistics of
     single rows (``labels_``) are not kept: see `predict`.
+
+    Estimators that learn step by step take one block after the other, and then the model is not
+    that of all rows at once: an epoch of ``SGDClassifier`` and ``SGDRegressor``, and ``BFR``, are
+    ``partial_fit`` of every block; ``MiniBatchKMeans`` draws its batches from the blocks in turn.
 
     Parameters
     ----------
@@ -35,6 +42,10 @@ def fit(estimator, blocks: Blocks, executor=None, *, progress: bool = False):
         Who does the work; None: threads of this process.
     progress : bool, default=False
         Whether to show, on stderr, how far the passes over the blocks are.
+    bins : path, default=None
+        For gradient boosting: a folder where the bins of the blocks are kept, a byte a value. The
+        first fit makes it; later ones, of the same blocks and ``max_bins``, read neither X nor look
+        for bins again, whatever their other parameters. On a cluster all nodes must share it.
 
     Returns
     -------
@@ -51,6 +62,8 @@ def fit(estimator, blocks: Blocks, executor=None, *, progress: bool = False):
     >>> fit(LinearRegression(), blocks).coef_.round(6)
     array([1., 2.])
     """
+    if bins is not None and not hasattr(estimator, "max_bins"):
+        raise TypeError(f"{type(estimator).__name__} has no bins to keep")
     if is_pipeline(estimator):
         return _fit_pipeline(estimator, blocks, executor, progress)
     _need_blocks(estimator)
@@ -67,9 +80,12 @@ def fit(estimator, blocks: Blocks, executor=None, *, progress: bool = False):
         for message, category in told:
             warnings.warn(message, category, stacklevel=2)
     else:
+        passes = Passes(blocks.counts, Runner(blocks, executor, progress))
+        if bins is not None:
+            passes.bins, passes.rows_name = os.fspath(bins), _name_of(blocks)
         # What is done with the merged statistics rounds the same, too.
         with single_threaded_blas(), kept_open(executor):
-            model._fit_blocks(Passes(blocks.counts, Runner(blocks, executor, progress)))
+            model._fit_blocks(passes)
     parameters = estimator.get_params(deep=False)
     vars(estimator).clear()
     vars(estimator).update({**vars(model), **parameters})
@@ -99,6 +115,15 @@ def _fit_pipeline(pipeline, blocks: Blocks, executor, progress: bool):
             fit(step, blocks, executor, progress=progress)
     pipeline.steps = model.steps
     return pipeline
+
+
+def _name_of(blocks: Blocks) -> str:
+    """Of these files as they are now, and how they are cut."""
+    try:
+        told = pickle.dumps((blocks.source, blocks.block_rows), protocol=5)
+    except ValueError as error:
+        raise ValueError("bins are kept of blocks of files, not of arrays in memory") from error
+    return hashlib.sha256(told).hexdigest()
 
 
 def _need_blocks(estimator) -> None:

@@ -15,6 +15,7 @@ import contextlib
 import json
 import os
 import platform
+import struct
 import tempfile
 import zipfile
 from pathlib import Path
@@ -26,6 +27,9 @@ import fastml
 from fastml.convert._plain import Reader, Writer, place
 
 FORMAT, SCHEMA = "fastml-model", 1
+ALIGNED = 64
+FIXED_HEADER, SIZE_FIELD, PADDING = 30, 20, 0xFA57
+"""Bytes of a zip entry's header before its name, those of its long sizes, the name of our field."""
 
 
 def save(model, file, *, compress: bool = False) -> None:
@@ -85,12 +89,16 @@ def save(model, file, *, compress: bool = False) -> None:
         raise
 
 
-def load(file):
+def load(file, *, mapped: bool = False):
     """The estimator that `save` wrote.
 
     Parameters
     ----------
     file : path or binary file
+    mapped : bool, default=False
+        Whether arrays stay in the file, of which only what is used is read, and which processes
+        that load the same model share in memory. The file must be a path and stay as it is; where
+        an array is written to, the model gets a copy of that part. Compressed arrays are read.
 
     Returns
     -------
@@ -111,12 +119,18 @@ def load(file):
         ...
     ValueError: this is not a file of fastml.convert.save: File is not a zip file
     """
+    if mapped and not isinstance(file, str | os.PathLike):
+        raise TypeError("mapped=True needs the path of a file")
     try:
         with zipfile.ZipFile(file) as archive:
             content = json.loads(archive.read("model.json"))
             _check_header(content)
             names = [name for name in archive.namelist() if name.startswith("arrays/")]
-            arrays = [_read_array(archive, f"arrays/{i}.npy") for i in range(len(names))]
+            arrays = []
+            for i in range(len(names)):
+                name = f"arrays/{i}.npy"
+                found = _mapped_array(archive, name, file) if mapped else None
+                arrays.append(_read_array(archive, name) if found is None else found)
         return Reader(arrays).read(content["model"])
     except (zipfile.BadZipFile, json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"this is not a file of fastml.convert.save: {error}") from error
@@ -150,7 +164,12 @@ def _write(content: dict, arrays: list[np.ndarray], stream: IO[bytes], compress:
     with zipfile.ZipFile(stream, "w", method, compresslevel=3 if compress else None) as archive:
         archive.writestr("model.json", json.dumps(content, allow_nan=False))
         for i, array in enumerate(arrays):
-            with archive.open(f"arrays/{i}.npy", "w", force_zip64=True) as member:
+            entry = zipfile.ZipInfo(f"arrays/{i}.npy")
+            entry.compress_type = method
+            # An empty field of its own begins the array at a multiple of 64 bytes, to be mapped.
+            here = archive.start_dir + FIXED_HEADER + len(entry.filename) + SIZE_FIELD + 4
+            entry.extra = struct.pack("<HH", PADDING, -here % ALIGNED) + bytes(-here % ALIGNED)
+            with archive.open(entry, "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
 
 
@@ -160,6 +179,34 @@ def _read_array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
         if member.read(1):
             raise ValueError(f"the file is damaged: {name} is longer than its array")
     return array
+
+
+def _mapped_array(archive: zipfile.ZipFile, name: str, path) -> np.ndarray | None:
+    """The array in its place in the file; None if it cannot be used there."""
+    entry = archive.getinfo(name)
+    if entry.compress_type != zipfile.ZIP_STORED:
+        return None
+    with open(path, "rb") as stream:
+        stream.seek(entry.header_offset)
+        header = stream.read(FIXED_HEADER)
+        if len(header) < FIXED_HEADER or header[:4] != b"PK\3\4":
+            raise ValueError(f"the file is damaged: {name} is not where it should be")
+        lengths = struct.unpack("<HH", header[26:])
+        begin = entry.header_offset + FIXED_HEADER + sum(lengths)
+        stream.seek(begin)
+        if np.lib.format.read_magic(stream) != (1, 0):
+            return None
+        shape, in_columns, dtype = np.lib.format.read_array_header_1_0(stream)
+        offset = stream.tell()
+    n_bytes = int(np.prod(shape)) * dtype.itemsize
+    if offset - begin + n_bytes != entry.file_size:
+        raise ValueError(f"the file is damaged: {name} is not as long as its array")
+    if dtype.hasobject or not n_bytes or offset % ALIGNED:
+        return None
+    found = np.memmap(
+        path, dtype=dtype, mode="c", offset=offset, shape=shape[:: -1 if in_columns else 1]
+    )
+    return np.asarray(found.T if in_columns else found)
 
 
 def _check_header(content: Any) -> None:

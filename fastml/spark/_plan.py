@@ -11,19 +11,20 @@ from dataclasses import dataclass, field
 
 GB = 1e9
 BLOCK_ROWS = 65_536
-BLOCKS_PER_JOB = 4096
-HISTOGRAM = 256 * 2 * 8
-"""Bytes of the histogram of one feature of a boosted node."""
+HISTOGRAM = 256 * 3 * 8
+"""Bytes of the histogram of one feature of a boosted node, and of the tile before it."""
+SEARCH = 1.6e-6
+"""Seconds of the driver to find the split of one feature of a boosted node."""
 FOREST_HISTOGRAM = 256 * 3 * 8
 FOREST_PASS = 1 << 27
 """Bytes of the histograms of one pass of a forest."""
 
 RATES = {
     "kmeans": 3.3e-11,  # per row, column, centre and pass
-    "logistic": 1.2e-9,  # per row, column, class and pass
-    "linear": 2.7e-11,  # per row, squared column and pass
-    "boosting": 7.2e-10,  # per row, column and level
-    "forest": 2.9e-9,  # per row, drawn column, tree and level
+    "logistic": 7.5e-10,  # per row, column, class and pass
+    "linear": 2.6e-11,  # per row, squared column and pass
+    "boosting": 6.4e-10,  # per row, column and level
+    "forest": 2.6e-9,  # per row, drawn column, tree and level
 }
 """Seconds of one core, measured with `docs/cluster.py --rates` on a machine of two cores."""
 
@@ -39,7 +40,8 @@ class Workload:
     model_bytes: float
     block_bytes: float
     kept_bytes: float | None = None
-    merged: bool = False  # a partition sends one sum: whole numbers, whose order does not matter
+    merged: bool = False  # a worker sends one sum: whole numbers, whose order does not matter
+    driver_seconds: float = 0.0  # that the driver works for a pass
 
 
 def _kmeans(columns: int, *, clusters: int = 8, iterations: int = 10) -> Workload:
@@ -68,7 +70,7 @@ def _boosting(columns: int, *, trees: int = 100, depth: int = 5, classes: int = 
     nodes = trees * each * (1 + (2 ** (depth - 1) - 1))
     return Workload(
         passes, RATES["boosting"] * columns * levels / passes, 40.0 * each * 2**depth * depth,
-        HISTOGRAM * columns * nodes / passes, 2.0, True,
+        HISTOGRAM * columns * nodes / passes, 2.0, True, SEARCH * columns * 2.0 * nodes / passes,
     )  # fmt: skip
 
 
@@ -200,8 +202,10 @@ def plan(
     cache_share=0.5,
     disk=0.5,
     network=1.25,
-    job_seconds=0.28,
+    job_seconds=0.3,
     tasks_per_second=1500.0,
+    pass_seconds=0.002,
+    block_seconds=5.5e-5,
     variation=0.1,
     mttf=1000.0,
     recovery=60.0,
@@ -211,16 +215,17 @@ def plan(
 ):
     """What a fit on a cluster takes: executors, partitions, time, failures and money.
 
-    A pass takes
+    A fit is one job, which takes a while to begin; its tasks are then handed blocks. A pass takes
 
-    .. math:: w \\frac{n}{S} (1 + c \\sqrt{2 \\ln S}) + \\frac{D}{N b_d} + \\frac{m}{b_n}
-        \\lceil \\log_2 (E + 1) \\rceil + \\frac{B s}{b_n} + j \\left(t_j + \\frac{P}{r}\\right)
+    .. math:: w \\frac{n}{S} (1 + c \\sqrt{2 \\ln S}) + \\frac{D}{N b_d} + \\frac{m S}{b_n}
+        + \\frac{B s}{b_n} + t_p + B t_b + t_d
 
     for n rows on S slots, w seconds of a core per row, the greatest of S times of relative
     deviation c in place of their mean; D bytes from the disks of N nodes where they exceed the
-    memory; a model of m bytes to E executors; statistics of s bytes from each of B blocks, which
-    all come to the driver, since they are merged in the order of the blocks; and j jobs of P tasks.
-    A day has N / MTTF failures; each costs ``recovery`` seconds and a pass.
+    memory; a model of m bytes to each slot; statistics of s bytes from each of B blocks, which
+    all come to the driver, since they are merged in the order of the blocks (of whole numbers one
+    sum a slot); a message to a block and back, and what the driver works itself. A day has N / MTTF
+    failures; each costs ``recovery`` seconds and a pass.
 
     Parameters
     ----------
@@ -247,10 +252,14 @@ def plan(
         Share of the memory that keeps blocks from pass to pass (the system's page cache).
     disk, network : float, default=0.5 and 1.25
         GB a second of a node's disk, and of its network.
-    job_seconds : float, default=0.28
-        Of an empty job.
+    job_seconds : float, default=0.3
+        To begin and to end the job of a fit.
     tasks_per_second : float, default=1500
         That the driver can start.
+    pass_seconds : float, default=0.002
+        From the end of a pass to the first work of the next.
+    block_seconds : float, default=5.5e-5
+        Of the driver, to hand out a block and to take what comes back.
     variation : float, default=0.1
         Standard deviation of the time of equal tasks, over their mean.
     mttf : float, default=1000
@@ -276,7 +285,7 @@ def plan(
     >>> found.executors, found.executor_cores, found.slots, found.in_memory
     (29, 5, 145, True)
     >>> found.limit
-    'jobs'
+    'disk'
     """
     if algorithm not in ALGORITHMS:
         raise ValueError(f"algorithm must be one of {sorted(ALGORITHMS)}, got {algorithm!r}")
@@ -298,28 +307,26 @@ def plan(
     )  # fmt: skip
     blocks = math.ceil(rows / BLOCK_ROWS)
     slots = n_executors * each
-    in_job = blocks if does.merged else min(blocks, BLOCKS_PER_JOB)
-    jobs = math.ceil(blocks / in_job)
-    used = min(slots, in_job)  # a block is one task's
-    partitions = min(in_job, slots if in_job < 16 * slots else 2 * slots)
+    used = min(slots, blocks)  # a block is one task's
     data = rows * columns * value_bytes / GB
     kept = data if does.kept_bytes is None else data / value_bytes * does.kept_bytes
     in_memory = kept <= cache_share * nodes * memory
 
     # Rows of the busiest slot.
-    fullest = jobs * math.ceil(in_job / used) * min(BLOCK_ROWS, rows)
+    fullest = math.ceil(blocks / used) * min(BLOCK_ROWS, rows)
     mean = does.seconds_per_row * fullest / speed
-    hops = math.ceil(math.log2(n_executors + 1)) if nodes > 1 else 0
     wire = network * GB if nodes > 1 else 4.0 * GB  # one machine: between its processes
     one = {
         "work": mean,
         "stragglers": mean * variation * math.sqrt(2.0 * math.log(used)),
         "disk": 0.0 if in_memory else kept / (nodes * disk),
-        "model": does.model_bytes / wire * hops,
-        "statistics": (partitions if does.merged else blocks) * does.block_bytes / wire,
-        "jobs": jobs * (job_seconds + partitions / tasks_per_second),
+        "model": does.model_bytes * used / wire,
+        "statistics": (used if does.merged else blocks) * does.block_bytes / wire,
+        "messages": pass_seconds + blocks * block_seconds,
+        "driver": does.driver_seconds / speed,
     }
     parts = {name: does.passes * value for name, value in one.items()}
+    parts["job"] = job_seconds + used / tasks_per_second
     parts["disk"] += (data if does.kept_bytes is not None or in_memory else 0.0) / (nodes * disk)
     seconds = sum(parts.values())
     per_day = nodes / mttf
@@ -329,7 +336,7 @@ def plan(
     return ClusterPlan(
         algorithm=algorithm, nodes=nodes, executors=n_executors, executors_per_node=per_node,
         executor_cores=each, executor_memory=heap, slots=slots, blocks=blocks,
-        partitions=partitions, passes=does.passes, data=data, in_memory=in_memory, parts=parts,
+        partitions=used, passes=does.passes, data=data, in_memory=in_memory, parts=parts,
         seconds=seconds, limit=max(parts, key=lambda name: parts[name]),
         failures_per_day=per_day,
         chance_of_failure=1.0 - (1.0 - min(1.0, 1.0 / mttf)) ** (nodes * seconds / 86_400.0),

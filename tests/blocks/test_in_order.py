@@ -140,3 +140,45 @@ def test_histogram_density_of_odd_columns():
     bad[300, 2] = np.inf
     with pytest.raises(ValueError, match="block 1, row 300"):
         histogram_density(blocks_of(None, rows=bad), 2)
+
+
+def _in_batches(model, size, y=None, **more):
+    model = clone(model)
+    for start in range(0, 60, size):
+        part = slice(start, start + size)
+        model.partial_fit(X[part], *(() if y is None else (y[part],)), **more)
+    return model
+
+
+@pytest.mark.parametrize("name", [
+    "StandardScaler", "MinMaxScaler", "MaxAbsScaler", "GaussianNB", "SGDRegressor",
+])  # fmt: skip
+def test_a_batch_is_its_rows_one_by_one(name):
+    """river#651, #1916: partial_fit of a batch is that of its rows in turn."""
+    from fastml import linear_model, naive_bayes, preprocessing
+
+    if name == "SGDRegressor":
+        one, all_at_once = (
+            _in_batches(linear_model.SGDRegressor(shuffle=False, random_state=0), size, Y)
+            for size in (1, 60)
+        )
+        assert_allclose(one.coef_, all_at_once.coef_, rtol=1e-12)
+    elif name == "GaussianNB":
+        one, all_at_once = (
+            _in_batches(naive_bayes.GaussianNB(), size, TWO, classes=np.unique(TWO))
+            for size in (1, 60)
+        )
+        assert_allclose(one.theta_, all_at_once.theta_, rtol=1e-12)
+        assert_array_equal(one.class_count_, all_at_once.class_count_)
+    else:
+        one, all_at_once = (_in_batches(getattr(preprocessing, name)(), size) for size in (1, 60))
+        assert_allclose(one.transform(X), all_at_once.transform(X), rtol=1e-9, atol=1e-12)
+
+
+def test_a_mini_batch_of_kmeans_is_not_the_loop():
+    """Centres move after a batch, not after a row: a loop over rows ends elsewhere."""
+    one, all_at_once = (
+        _in_batches(MiniBatchKMeans(3, init=X[:3].copy(), n_init=1, random_state=0), size)
+        for size in (6, 60)
+    )
+    assert not np.allclose(one.cluster_centers_, all_at_once.cluster_centers_)

@@ -2,6 +2,7 @@
 
 import io
 import json
+import mmap
 import warnings
 import zipfile
 
@@ -14,7 +15,11 @@ from sklearn.linear_model import LogisticRegression as PlainLogisticRegression
 
 from fastml.cluster import KMeans
 from fastml.convert import load, save
-from fastml.ensemble import BaggingClassifier, HistGradientBoostingClassifier
+from fastml.ensemble import (
+    BaggingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from fastml.neighbors import KNeighborsClassifier
 from fastml.svm import SVC
 
@@ -152,3 +157,71 @@ def test_changed_bytes_give_an_error_or_the_same_model():
         except (ValueError, OSError):
             continue
         np.testing.assert_array_equal(loaded.cluster_centers_, model.cluster_centers_)
+
+
+# ------------------------------------------------------------------------ arrays in the file
+
+
+def _arrays(thing, seen):
+    if id(thing) in seen:
+        return
+    seen.add(id(thing))
+    if isinstance(thing, np.ndarray):
+        yield thing
+        return
+    parts = thing.values() if isinstance(thing, dict) else thing
+    if hasattr(thing, "__dict__"):
+        parts = vars(thing).values()
+    elif not isinstance(thing, dict | list | tuple):
+        return
+    for part in parts:
+        yield from _arrays(part, seen)
+
+
+def _is_mapped(array):
+    while isinstance(array, np.ndarray):
+        array = array.base
+    return isinstance(array, mmap.mmap)
+
+
+def test_a_mapped_model_shares_its_file(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    y = (X[:, 0] > 0).astype(int)
+    for i, model in enumerate((
+        RandomForestClassifier(4, random_state=0), KNeighborsClassifier(),
+        HistGradientBoostingClassifier(max_iter=3),
+    )):  # fmt: skip
+        model.fit(X, y)
+        path = tmp_path / f"model{i}"
+        save(model, path)
+        before = path.read_bytes()
+        loaded = load(path, mapped=True)
+        np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+        found = list(_arrays(loaded, set()))
+        assert all(a.flags.aligned for a in found)
+        in_file = sum(a.nbytes for a in found if _is_mapped(a))
+        assert in_file > 0.5 * sum(a.nbytes for a in found)
+        for array in found:  # a copy of its own where it is written to
+            if _is_mapped(array) and array.flags.writeable:
+                array.view(np.uint8).reshape(-1)[:1] ^= 1
+        assert path.read_bytes() == before
+        read = load(path)
+        assert not any(_is_mapped(a) for a in _arrays(read, set()))
+        np.testing.assert_array_equal(read.predict_proba(X), model.predict_proba(X))
+
+
+def test_mapped_files_that_cannot_be(tmp_path):
+    model = KMeans(2, random_state=0, n_init=1).fit([[0.0], [1.0], [9.0]])
+    path = tmp_path / "model"
+    save(model, path, compress=True)
+    loaded = load(path, mapped=True)  # read, as it is compressed
+    np.testing.assert_array_equal(loaded.cluster_centers_, model.cluster_centers_)
+    with pytest.raises(TypeError, match="needs the path"):
+        load(io.BytesIO(path.read_bytes()), mapped=True)
+    save(model, path)
+    whole = path.read_bytes()
+    place = whole.index(b"(2, 1)")
+    path.write_bytes(whole[:place] + b"(9, 1)" + whole[place + 6 :])
+    with pytest.raises(ValueError, match="not as long as its array"):
+        load(path, mapped=True)

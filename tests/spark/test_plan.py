@@ -38,17 +38,18 @@ def test_terms_by_hand():
     # One slot, one block, no disk, nothing sent: work and jobs only.
     found = plan(
         60_000, 10, "kmeans", cores=1, memory=8.0, clusters=5, iterations=4, disk=1e9,
-        tasks_per_second=1e12, job_seconds=0.5,
+        tasks_per_second=1e12, job_seconds=0.5, pass_seconds=0.25, block_seconds=0.125,
     )  # fmt: skip
     assert found.slots == found.blocks == found.partitions == 1
     assert found.passes == 6
     does = ALGORITHMS["kmeans"](10, clusters=5, iterations=4)
     assert found.parts["work"] == pytest.approx(6 * 60_000 * does.seconds_per_row)
     assert found.parts["stragglers"] == 0.0
-    assert found.parts["jobs"] == pytest.approx(3.0)
+    assert found.parts["job"] == pytest.approx(0.5)  # one for all passes
+    assert found.parts["messages"] == pytest.approx(6 * 0.375)
     assert found.seconds == pytest.approx(sum(found.parts.values()))
     assert found.cost == pytest.approx(found.seconds / 3600.0)
-    assert found.limit == "jobs"
+    assert found.limit == "messages"
     twice = plan(60_000, 10, "kmeans", cores=1, memory=8.0, clusters=5, iterations=4, speed=2.0)
     assert twice.parts["work"] == pytest.approx(found.parts["work"] / 2.0)
 
@@ -120,7 +121,9 @@ def test_statistics_are_those_of_fits():
     does = ALGORITHMS["boosting"](6, trees=2, depth=3)
     assert does.merged  # one sum a pass here: there is one thread
     total = sum(sizes.pop("count_block")) + sum(map(sum, sizes.values())) / blocks.n_blocks
-    assert does.block_bytes * does.passes == pytest.approx(total, rel=0.5)
+    # Nodes of more than 32,768 rows send three words a bin, others one.
+    assert does.block_bytes * does.passes / 3.0 < total < does.block_bytes * does.passes
+    assert does.driver_seconds > 0.0
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ from fastml.ensemble._hist_gradient_boosting._blocks import BoostingSetup
 from fastml.ensemble._hist_gradient_boosting._dependence import add_dependence_of_tree
 from fastml.ensemble._hist_gradient_boosting._export import BoostingExport
 from fastml.ensemble._hist_gradient_boosting._grower import BoostedTreeGrower, counts_of
+from fastml.ensemble._hist_gradient_boosting._kept_bins import mapper_of_folder
 from fastml.ensemble._hist_gradient_boosting._loss import Loss
 from fastml.kernels.hist.split import BEST_FIRST, LEVEL_FIRST, BoostingRules
 
@@ -202,12 +203,20 @@ class BaseHistGradientBoosting(CallbackSupport, BoostingExport, BaseEstimator):
         n_rows = passes.n_rows - int(share * passes.n_rows)
         self._use_validation_data = n_rows < passes.n_rows
         of_classes = None if classes is None else self._weights_of_classes(passes, classes)
-        mapper = bins_of_blocks(passes, self.max_bins, self._random_seed, classes, of_classes)
+
+        def made():
+            return bins_of_blocks(passes, self.max_bins, self._random_seed, classes, of_classes)
+
+        folder = passes.bins
+        if folder is None:
+            mapper = made()
+        else:
+            mapper = mapper_of_folder(folder, passes.rows_name, self.max_bins, made)
         n_trees = self.n_trees_per_iteration_
         setup = BoostingSetup(
             new_name(), mapper, self._loss, classes, of_classes, share, self.subsample,
             (self._random_seed % (1 << 32), self._feature_seed % (1 << 32)),
-            is_much(passes.n_rows * (2.0 * passes.n_features + 40.0 * n_trees)),
+            is_much(passes.n_rows * (2.0 * passes.n_features + 40.0 * n_trees)), folder,
         )  # fmt: skip
         weighted = passes.has_weights or of_classes is not None
         boosting = BlockBoosting(

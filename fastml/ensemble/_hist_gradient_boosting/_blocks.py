@@ -17,6 +17,7 @@ from fastml._engines.boosted.bins import BinMapper
 from fastml._engines.boosted.trees import BoostedTree, Packed
 from fastml._engines.passes import RowBlock, codes_of, reads_if_needed
 from fastml._threads import effective_n_threads
+from fastml.ensemble._hist_gradient_boosting._kept_bins import bins_of_block
 from fastml.ensemble._hist_gradient_boosting._levels import NOTHING, LevelWork
 from fastml.ensemble._hist_gradient_boosting._loss import Loss
 from fastml.kernels.hist.grow import (
@@ -48,6 +49,7 @@ class BoostingSetup(NamedTuple):
     subsample: float
     seeds: tuple[int, int]  # of the rows held out, of those drawn
     in_file: bool  # where blocks are kept
+    bins: str | None = None  # folder of their bins
 
 
 class BoostingState(NamedTuple):
@@ -85,7 +87,10 @@ class BoostedBlock:
         self.setup, self.number = setup, block.number
         y, weights = encoded(block, setup)
         out = held_out(block.number, block.first, len(block.X), setup)
-        bins = setup.mapper.transform(block.X)
+        if setup.bins is None:
+            bins = setup.mapper.transform(block.X)
+        else:
+            bins = bins_of_block(setup.bins, block, setup.mapper)
         here = np.ones(len(bins), bool)
         here[out] = False
         n_trees = setup.loss.n_trees
@@ -101,7 +106,7 @@ class BoostedBlock:
         def space(shape, dtype):
             return kept.space(shape, dtype, setup.in_file)
 
-        if setup.in_file:
+        if setup.in_file and (setup.bins is None or len(out)):
             own = space(bins.shape, np.uint8)
             own[:] = bins
             bins = own

@@ -197,8 +197,8 @@ def add_counts(fresh, counts, packing, data, pairs, pool, n_tasks):
 
 @kernel
 def search_share(task, n_tasks, data, rules, tree, pairs, pool, search):
-    """For a share of the features of a pair, take the smaller child's histogram in the ``pool`` from
-    its parent's, which is then the larger one's, and write ``search.gains`` and ``.splits``."""
+    """For a share of the features of a pair, take the smaller child's histogram in the ``pool``
+    from its parent's, which is then the larger one's; write ``search.gains`` and ``.splits``."""
     i, share = task // n_tasks, task % n_tasks
     n_features = data.n_bins.shape[0]
     first, last = share * n_features // n_tasks, (share + 1) * n_features // n_tasks
