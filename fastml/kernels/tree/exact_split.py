@@ -207,6 +207,33 @@ def scan_means(column, data, rules, values, weight, search):
 
 
 @kernel
+def scan_plain_means(f, node, orders, values, min_leaf, whole):
+    """Best split of column f by squared error of one output; ``whole`` is the sum of its values.
+
+    The same bits as `scan_means` of weights of one, every value present, no constraint. Most nodes
+    are so small that slices of the arrays would take longer than the scan.
+    """
+    start, n = node.start, node.end - node.start
+    first, last = max(1, min_leaf), min(n - 1, n - min_leaf)
+    sum_left, weight = 0.0, np.float64(n)
+    best, best_at = -np.inf, -1
+    following = orders[f, start]
+    for p in range(1, last + 1):
+        entry, following = following, orders[f, start + p]
+        sum_left += values[0, np.uint64(entry & ROW)]
+        if p < first or (following ^ entry) < BELOW:
+            continue
+        weight_left = np.float64(p)
+        sum_right = whole - sum_left
+        score = sum_of_quotients(
+            sum_left * sum_left, weight_left, sum_right * sum_right, weight - weight_left
+        )
+        if score > best and apart(entry, following):
+            best, best_at = score, p
+    return best, best_at
+
+
+@kernel
 def scan_outputs(column, data, rules, classes, values, weight, search):
     """Best split of several outputs by any criterion but absolute error: the mean over the outputs.
 

@@ -57,22 +57,21 @@ class Grown(NamedTuple):
 
 
 @kernel
-def partition_column(entries, sides, spare):
-    """Put the entries of rows that go left (``sides``) first, both parts in order; ``spare`` is
-    scratch. A constant column is left alone."""
-    n = entries.shape[0]
-    if (entries[0] >> np.uint64(32)) == (entries[n - 1] >> np.uint64(32)):
+def partition_column(orders, c, start, end, sides, spare):
+    """Put the entries of rows that go left (``sides``) first in the range [start, end) of column c
+    of ``orders``, both parts in order; ``spare`` is scratch. A constant column is left alone."""
+    if (orders[c, start] >> np.uint64(32)) == (orders[c, end - 1] >> np.uint64(32)):
         return
-    at, n_right = np.uint64(0), np.uint64(0)
-    for i in range(n):
-        entry = entries[np.uint64(i)]
+    at, n_right = start, np.uint64(0)
+    for i in range(start, end):
+        entry = orders[c, i]
         side = np.uint64(sides[np.uint64(entry & ROW)])
-        entries[at] = entry
+        orders[c, at] = entry
         spare[n_right] = entry
-        at += side
+        at += np.intp(side)
         n_right += np.uint64(1) - side
-    for i in range(n_right):
-        entries[at + np.uint64(i)] = spare[np.uint64(i)]
+    for i in range(end - at):
+        orders[c, at + i] = spare[i]
 
 
 @kernel
@@ -141,7 +140,7 @@ def _partition_node(start, end, data, spare):
     """Partition a node's range of all columns and of the rows by ``data.sides``; ``spare`` is
     scratch."""
     for c in range(data.orders.shape[0]):
-        partition_column(data.orders[c, start:end], data.sides, spare)
+        partition_column(data.orders, c, start, end, data.sides, spare)
     partition_rows(data.rows[start:end], data.sides, spare)
 
 
@@ -241,7 +240,7 @@ def _task(
     elif mode == PARTITION:
         spare = np.empty(end - start, np.uint64)
         if c < data.orders.shape[0]:
-            partition_column(data.orders[c, start:end], data.sides, spare)
+            partition_column(data.orders, c, start, end, data.sides, spare)
         else:
             partition_rows(data.rows[start:end], data.sides, spare)
     else:

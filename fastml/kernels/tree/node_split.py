@@ -19,6 +19,7 @@ from fastml.kernels.tree.exact_split import (
     scan_classes,
     scan_means,
     scan_outputs,
+    scan_plain_means,
 )
 from fastml.kernels.tree.median_split import scan_medians, weighted_median
 from fastml.kernels.tree.nodes import POISSON, class_impurity
@@ -193,6 +194,14 @@ def _missing_sums(column, data, classes, values, base):
 
 
 @kernel
+def threshold_between(below, above):
+    """The threshold between two entries."""
+    a, b = np.float64(value_of(below)), np.float64(value_of(above))
+    middle = a / 2.0 + b / 2.0
+    return a if middle == b or abs(middle) == np.inf else middle
+
+
+@kernel
 def search_column(j, node, data, rules, classes, values, lists, several, search):
     """Write the best split of column ``search.columns[j]`` to ``search.found[j]``."""
     f, found = search.columns[j], search.found[j]
@@ -239,9 +248,7 @@ def search_column(j, node, data, rules, classes, values, lists, several, search)
                 elif p >= m:
                     found[3] = np.inf
                 elif not categorical:
-                    a, b = np.float64(value_of(entries[p - 1])), np.float64(value_of(entries[p]))
-                    middle = a / 2.0 + b / 2.0
-                    found[3] = a if middle == b or abs(middle) == np.inf else middle
+                    found[3] = threshold_between(entries[p - 1], entries[p])
 
 
 @kernel
@@ -312,6 +319,37 @@ def is_final(n, depth, weight, impurity, rules):
 
 
 @kernel
+def _are_plain(n_found, node, data, rules, columns):
+    """Whether `scan_plain_means` serves a node's columns."""
+    plain = (
+        data.unit
+        and not rules.random
+        and not data.monotonic
+        and rules.criterion != POISSON
+        and rules.min_weight <= rules.min_leaf
+    )
+    for j in range(n_found if plain else 0):
+        last = data.orders[columns[j], node.end - 1] >> np.uint64(32)
+        if data.n_categories[columns[j]] > 0 or last == np.uint64(MISSING_KEY):
+            return False
+    return plain
+
+
+@kernel
+def best_plain_column(n_found, columns, node, orders, values, min_leaf, whole):
+    """`search_column` of all plain columns, and `choose`: the index of the best, -1 without any,
+    and where it is cut."""
+    best, best_at, highest = -1, 0, -np.inf
+    for j in range(n_found):
+        score, p = scan_plain_means(columns[j], node, orders, values, min_leaf, whole)
+        if p < 0 or score < highest:
+            continue
+        if score > highest or wins_tie(node.seed, columns[j], columns[best]):
+            best, best_at, highest = j, p, score
+    return best, best_at
+
+
+@kernel
 def split_node(node, data, rules, classes, values, lists, several, search):
     """Search a node's columns and mark the sides of its rows in ``data.sides``.
 
@@ -322,9 +360,24 @@ def split_node(node, data, rules, classes, values, lists, several, search):
     if lists is not None:
         target_lists(node.start, node.end, data, values, lists)
     n_found = draw_columns(node, data, rules.max_features, search.columns)
-    for j in range(n_found):
-        search_column(j, node, data, rules, classes, values, lists, several, search)
-    best = choose(n_found, search.columns, search.found, node.seed)
+    plain = False
+    best = -1
+    if values is not None and lists is None and several is None:
+        plain = _are_plain(n_found, node, data, rules, search.columns)
+        if plain:
+            orders, found = data.orders, search.found
+            best, p = best_plain_column(
+                n_found, search.columns, node, orders, values, rules.min_leaf, search.total[0]
+            )
+            if best >= 0:
+                f = search.columns[best]
+                found[best, 1], found[best, 2], found[best, 4] = p, 0.0, 0.0
+                below, above = orders[f, node.start + p - 1], orders[f, node.start + p]
+                found[best, 3] = threshold_between(below, above)
+    if not plain:
+        for j in range(n_found):
+            search_column(j, node, data, rules, classes, values, lists, several, search)
+        best = choose(n_found, search.columns, search.found, node.seed)
     if best < 0:
         return -1, 0
     return best, mark_sides(best, node, data, classes, values, search)

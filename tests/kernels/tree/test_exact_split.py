@@ -16,8 +16,10 @@ from fastml.kernels.tree.exact_split import (
     scan_classes,
     scan_means,
     scan_outputs,
+    scan_plain_means,
     side_score,
 )
+from fastml.kernels.tree.node_split import OpenNode
 from fastml.kernels.tree.nodes import ENTROPY, ERROR, GINI, POISSON, SQUARED_ERROR
 from fastml.kernels.tree.presort import key_of
 
@@ -183,3 +185,21 @@ def test_score_of_a_side_falls_as_its_loss_rises(criterion):
         both.append((score, loss))
     assert_allclose(both[0][0] - both[1][0], both[1][1] - both[0][1], atol=1e-12)
     assert side_score(np.array([0.0]), 2.0, 1, POISSON) == -np.inf
+
+
+@pytest.mark.parametrize("n", [2, 3, 40])
+@pytest.mark.parametrize("min_leaf", [1, 2, 5])
+@pytest.mark.parametrize("kind", ["normal", "ties", "constant"])
+def test_plain_scan_has_the_bits_of_the_other(n, min_leaf, kind):
+    x, y, _ = problem(n, n, 1, kind)
+    rules = GrowthRules(SQUARED_ERROR, min_leaf=min_leaf)
+    data = sorted_rows(presort(x.astype(np.float32)[:, None]), 1)
+    values = y.T / 7.0
+    whole = np.array([values.sum()])
+    search = Search(
+        ANYWHERE, whole, np.arange(1), np.zeros((1, 5)), np.zeros(2), np.empty(1), np.empty(1)
+    )
+    expected = scan_means(column_of(data, False), data, rules, values[0], float(n), search)
+    node = OpenNode(0, n, np.uint64(0), float(n))
+    found = scan_plain_means(0, node, data.orders, values, min_leaf, whole[0])
+    assert found == expected

@@ -121,10 +121,14 @@ def test_rows_of_weight_zero_take_no_part():
 
 
 def test_partition_is_stable():
-    order = presort(np.array([3, 1, 2, 0, 1], np.float32)[:, None])[0]
+    orders = presort(np.array([[3, 9], [1, 9], [2, 9], [0, 9], [1, 9]], np.float32))
     sides = np.array([1, 0, 1, 0, 1], np.uint8)
-    partition_column(order, sides, np.empty(5, np.uint64))
-    assert_array_equal((order & np.uint64(0xFFFFFFFF)).astype(int), [4, 2, 0, 3, 1])
+    for c in range(2):  # the second is constant
+        partition_column(orders, c, 0, 5, sides, np.empty(5, np.uint64))
+    rows = (orders & np.uint64(0xFFFFFFFF)).astype(int)
+    assert_array_equal(rows, [[4, 2, 0, 3, 1], [0, 1, 2, 3, 4]])
+    partition_column(orders, 0, 1, 4, 1 - sides, np.empty(3, np.uint64))  # a part of it
+    assert_array_equal(orders[0] & np.uint64(0xFFFFFFFF), [4, 3, 2, 0, 1])
     rows = np.arange(5, dtype=np.int32)
     partition_rows(rows, sides, np.empty(5, np.uint64))
     assert_array_equal(rows, [0, 2, 4, 1, 3])

@@ -10,6 +10,7 @@ from fastml.kernels.tree.exact_split import ROW, GrowthRules, Search
 from fastml.kernels.tree.median_split import TargetLists
 from fastml.kernels.tree.node_split import (
     OpenNode,
+    best_plain_column,
     choose,
     count_present,
     draw_columns,
@@ -20,6 +21,7 @@ from fastml.kernels.tree.node_split import (
     search_column,
     split_node,
     target_lists,
+    threshold_between,
 )
 from fastml.kernels.tree.nodes import ABSOLUTE_ERROR, ENTROPY, ERROR, GINI, POISSON, SQUARED_ERROR
 
@@ -282,3 +284,33 @@ def test_leaves_before_search():
     assert not is_final(5, 2, 5.0, 0.5, rules)
     for case in ((5, 3, 5.0, 0.5), (3, 2, 5.0, 0.5), (5, 2, 1.5, 0.5), (5, 2, 5.0, 0.0)):
         assert is_final(*case, rules)
+
+
+@pytest.mark.parametrize("n", [2, 3, 30])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_plain_columns_at_once_are_columns_one_by_one(n, seed):
+    rng = np.random.default_rng(seed)
+    X, y = np.round(rng.normal(size=(n, 6)), 1), rng.integers(0, 3, (n, 1))
+    X[:, 4] = X[:, 1]  # a tie
+    X[:, 5] = 1.0
+    node = Node(X, y, None, SQUARED_ERROR, seed=seed)
+    n_found = draw_columns(node.node, node.data, 6, node.search.columns)
+    for j in range(n_found):
+        node.found(j)
+    expected = choose(n_found, node.search.columns, node.search.found, node.node.seed)
+    cut, threshold = node.search.found[expected, [1, 3]]
+    orders, total = node.data.orders, node.search.total[0]
+    columns = node.search.columns
+    found = best_plain_column(n_found, columns, node.node, orders, node.values, 1, total)
+    assert found == (expected, cut)
+    node.search.found[:] = np.nan
+    target = node.classes, node.values, node.lists, node.several
+    assert split_node(node.node, node.data, node.rules, *target, node.search) == found
+    assert node.search.found[expected, 3] == threshold
+
+
+def test_threshold_lies_between_two_values():
+    highest = np.finfo(np.float32).max
+    for below, above, expected in ((1.0, 2.0, 1.5), (-highest, highest, 0.0)):
+        entries = presort(np.array([below, above], np.float32)[:, None])[0]
+        assert threshold_between(*entries) == expected
