@@ -51,6 +51,21 @@ def every_kernel_has_a_docstring(tree):
             yield function.lineno, f"{function.name} does not say what it reads and writes"
 
 
+def no_slice_into_a_slice(tree):
+    """Numba compiles the text of an error beside it: 1 s of a first `LogisticRegression.fit`."""
+    for function in kernel_functions(tree):
+        for node in ast.walk(function):
+            if isinstance(node, ast.Assign) and all(map(_is_slice, (node.value, *node.targets))):
+                yield node.lineno, f"{ast.unparse(node)}: write a loop"
+
+
+def _is_slice(node):
+    if not isinstance(node, ast.Subscript):
+        return False
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return any(isinstance(part, ast.Slice) for part in parts)
+
+
 def docstring_and_no_code(tree):
     if not ast.get_docstring(tree):
         yield 1, "does not say what the folder holds"
@@ -61,6 +76,7 @@ def docstring_and_no_code(tree):
 RULES = {
     few_arguments: KERNEL_FILES,
     every_kernel_has_a_docstring: KERNEL_FILES,
+    no_slice_into_a_slice: KERNEL_FILES,
     docstring_and_no_code: FOLDERS,
 }
 TOO_MANY = "a, b, c, d, e, f, g, h, i, j, k, l, m"
@@ -75,6 +91,10 @@ BREAKS = {
         "@kernel\ndef f(x):\n    return x",
         "@parallel_kernel\ndef _f(x):\n    # Twice x.\n    return 2 * x",
     ],
+    no_slice_into_a_slice: [
+        "@kernel\ndef f(a, b, n):\n    a[:n] = b[:n]",
+        "@kernel\ndef f(a, b, n):\n    a[n:, 0] = b[0, :n]",
+    ],
     docstring_and_no_code: ["", "x = 1", "'''Trees.'''\nfrom fastml.kernels.tree import grow"],
 }
 KEEPS = {
@@ -83,6 +103,7 @@ KEEPS = {
         f"def not_a_kernel({TOO_MANY}):\n    pass",
     ],
     every_kernel_has_a_docstring: ["@kernel\ndef f(x):\n    '''Twice x.'''\n    return 2 * x"],
+    no_slice_into_a_slice: ["@kernel\ndef f(a, b, n):\n    a[:n] = 0.0\n    a[0] = b[n]"],
     docstring_and_no_code: ["'''Trees.'''"],
 }
 

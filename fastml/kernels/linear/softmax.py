@@ -71,7 +71,9 @@ def _dense_softmax(first, last, rows, labels, weights, W, P, out):
         fill_tile(start, start + n, rows, ones, tile)
         np.dot(tile[:n], W, scores[:n])
         loss += _probabilities_of(labels, weights, start, scores[:n])
-        P[start : start + n] = scores[:n]
+        for i in range(n):  # by number: Numba compiles texts of errors for whole slices
+            for k in range(n_classes):
+                P[start + i, k] = scores[i, k]
         _residuals_of(labels, weights, start, scores[:n])
         np.dot(tile[:n].T, scores[:n], part)
         for j in range(d + 1):
@@ -97,7 +99,8 @@ def _sparse_softmax(first, last, rows, labels, weights, W, P, out):
         out[:] = 0.0
         residual = np.empty((1, n_classes))
         for i in range(first, last):
-            residual[0] = P[i]
+            for k in range(n_classes):
+                residual[0, k] = P[i, k]
             _residuals_of(labels, weights, i, residual)
             for p in range(indptr[i], indptr[i + 1]):
                 x, j = data[p], indices[p]
