@@ -170,7 +170,17 @@ def _write(content: dict, arrays: list[np.ndarray], stream: IO[bytes], compress:
             here = archive.start_dir + FIXED_HEADER + len(entry.filename) + SIZE_FIELD + 4
             entry.extra = struct.pack("<HH", PADDING, -here % ALIGNED) + bytes(-here % ALIGNED)
             with archive.open(entry, "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
+                _write_array(member, np.asanyarray(array))
+
+
+def _write_array(member: IO[bytes], array: np.ndarray) -> None:
+    if not array.flags.c_contiguous or array.dtype.hasobject or not array.dtype.itemsize:
+        np.lib.format.write_array(member, array, allow_pickle=False)
+        return
+    # The same bytes, without the copy that NumPy makes for what is no plain file.
+    header = np.lib.format.header_data_from_array_1_0(array)
+    np.lib.format.write_array_header_2_0(member, header)
+    member.write(array.reshape(-1).view(np.uint8).data)
 
 
 def _read_array(archive: zipfile.ZipFile, name: str) -> np.ndarray:

@@ -123,7 +123,8 @@ def test_there_and_back(id_, cls, parameters):
 
 @pytest.mark.parametrize("path", sorted({chosen[0].partition("(")[0] for chosen in CHOSEN}))
 def test_sparse_rows_of_single_precision_and_what_scikit_learn_fits(path):
-    """Every attribute that scikit-learn's own fit leaves is there, private ones too."""
+    """Every attribute that scikit-learn's own fit leaves is there, private ones too, and no public
+    one that it does not know."""
     cls, theirs = specimens.estimators()[path], specimens.counterpart(path)
     parameters = specimens.variants(cls)[0]
     X = specimens.rows(60, dtype=np.float32)
@@ -133,6 +134,8 @@ def test_sparse_rows_of_single_precision_and_what_scikit_learn_fits(path):
         warnings.simplefilter("ignore")
         own = specimens.fitted(theirs(**made.get_params(deep=False)), X)
     assert vars(own).keys() <= vars(made).keys()
+    more = [name for name in vars(made).keys() - vars(own).keys() if not name.startswith("_")]
+    assert [name for name in more if name not in (theirs.__doc__ or "")] == []
     assert_same_answers(own, from_sklearn(own), X)
 
     rows = sp.csr_matrix(X)

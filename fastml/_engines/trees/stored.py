@@ -138,6 +138,10 @@ def row_weights(nodes: NDArray, leaf_weights: NDArray, n_rows: int, shifts=0) ->
     return found
 
 
+CHECKED_AT_ONCE = 1 << 15
+"""Nodes whose checks stay in the cache."""
+
+
 def check_trees(
     nodes: NDArray,
     bounds: NDArray,
@@ -146,31 +150,49 @@ def check_trees(
     n_features: int,
     n_columns: int,
     scalar: bool,
-) -> None:
-    """Refuse trees, one after the other in ``nodes``, whose indices lead outside."""
-
-    def check(holds, what):
-        if not np.all(holds):
-            raise ValueError(f"a stored tree was altered: {what}")
-
+) -> NDArray:
+    """Refuse trees, one after the other in ``nodes``, whose indices lead outside. Which nodes are
+    leaves."""
     rising = [bounds[0] == 0, bounds[-1] == len(nodes), *(np.diff(bounds) > 0)]
-    check(len(bounds) == len(table_bounds) and all(rising), "its trees do not follow one another")
-    sizes = np.diff(bounds)
+    _check(len(bounds) == len(table_bounds) and all(rising), "its trees do not follow one another")
+    leaf = np.empty(len(nodes), np.bool_)
+    first = 0
+    while first < len(bounds) - 1:
+        enough = np.searchsorted(bounds, bounds[first] + CHECKED_AT_ONCE, "right") - 1
+        last = max(first + 1, int(enough))
+        some = slice(bounds[first], bounds[last])
+        sizes, rows = (np.diff(each[first : last + 1]) for each in (bounds, table_bounds))
+        leaf[some] = _check_some(
+            nodes[some], sizes, None if scalar else rows, bitsets, n_features, n_columns
+        )
+        first = last
+    return leaf
+
+
+def _check(holds, what: str) -> None:
+    if not np.all(holds):
+        raise ValueError(f"a stored tree was altered: {what}")
+
+
+def _check_some(nodes, sizes, rows, bitsets, n_features, n_columns) -> NDArray:
+    """`check_trees` of a few; ``rows``: how many each has in the table, None if there is none."""
     kind = np.dtype(np.int32 if len(nodes) < 2**31 else np.intp)  # half the memory to pass over
     right, feature = (np.ascontiguousarray(nodes[name]) for name in ("right", "feature"))
     following = np.arange(1, len(nodes) + 1, dtype=kind)
-    following -= np.repeat(bounds[:-1].astype(kind), sizes)
-    size = np.repeat(sizes.astype(kind), sizes)
+    following -= np.repeat((np.cumsum(sizes) - sizes).astype(kind), sizes)
     leaf = feature == LEAF
-    check(leaf | ((right > following) & (right < size)), "a child lies outside of it")
-    check(leaf | ((feature >= 0) & ((feature & FEATURE) < n_features)), "no such column")
-    inner = ~leaf
-    if not scalar:
-        rows = np.repeat(np.diff(table_bounds), sizes)
-        check(inner | ((right < rows) & (right >= -n_columns)), "no such leaf")
-    sets = inner & ((feature & CATEGORIES) != 0)
+    inside = (right > following) & (right < np.repeat(sizes.astype(kind), sizes))
+    _check(leaf | inside, "a child lies outside of it")
+    if rows is not None:
+        there = (right < np.repeat(rows, sizes)) & (right >= -n_columns)
+        _check(~leaf | there, "no such leaf")
+    if feature.min() >= LEAF and feature.max() < n_features:  # columns without a flag, or leaves
+        return leaf
+    _check(leaf | ((feature >= 0) & ((feature & FEATURE) < n_features)), "no such column")
+    sets = ~leaf & ((feature & CATEGORIES) != 0)
     if sets.any():
         at = nodes["threshold"][sets]
-        check((at >= 0) & (at < len(bitsets)), "no such set of categories")
+        _check((at >= 0) & (at < len(bitsets)), "no such set of categories")
         words = bitsets[at.astype(np.intp)] & 0x7FFFFFFF
-        check(at + 1 + words <= len(bitsets), "a set of categories ends outside")
+        _check(at + 1 + words <= len(bitsets), "a set of categories ends outside")
+    return leaf

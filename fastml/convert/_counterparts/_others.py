@@ -118,7 +118,7 @@ def descent_forth(converter, model, made) -> None:
         made._expanded_class_weight = np.ones(len(model.classes_))
 
 
-DESCENT = Rule((), SGD_THEIRS, ("batch",), descent_forth, None)
+DESCENT = Rule(("mistakes_",), SGD_THEIRS, ("batch",), descent_forth, None)
 
 # ---------------------------------------------------------------------------- support vectors
 

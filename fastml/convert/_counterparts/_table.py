@@ -42,7 +42,7 @@ def _of(rule: Rule, module: str, names: str) -> dict[str, Rule]:
 RULES: dict[str, Rule] = {
     **_of(KMEANS, "cluster", "KMeans MiniBatchKMeans"),
     **_of(BISECTING, "cluster", "BisectingKMeans"),
-    **_of(Rule(learning=("ddof", "max_iter")), "decomposition", "PCA"),
+    **_of(Rule(ours=("n_iter_",), learning=("ddof", "max_iter")), "decomposition", "PCA"),
     **_of(BATCHES, "decomposition", "IncrementalPCA"),
     **_of(KERNEL_PCA, "decomposition", "KernelPCA"),
     **_of(DISCRIMINANT, "discriminant_analysis", "LinearDiscriminantAnalysis"),

@@ -149,7 +149,9 @@ SINGLE = Rule(ours=("tree_",), theirs=("tree_",), forth=tree_forth, back=tree_ba
 
 # ---------------------------------------------------------------------------- forests
 
-FOREST_OURS = ("_drawn_from", "_estimators", "_leaf_targets", "_oob", "_seeds", "_trees")
+FOREST_OURS = (
+    "_drawn_from", "_estimators", "_leaf_targets", "_oob", "_seeds", "_trees", "oob_curve_",
+)  # fmt: skip
 FOREST_THEIRS = ("estimator", "estimator_", "estimators_", "estimator_params")
 GROWTH = ("features_per_tree", "n_iter_no_change", "replace", "splitter", "tol", "leaf_targets")
 

@@ -22,7 +22,7 @@ from fastml._engines.trees.stored import (
 )
 from fastml._engines.trees.tree import Tree
 from fastml._validation import kernel_view
-from fastml.kernels.tree.nodes import LEAF, NODE, SQUARED_ERROR
+from fastml.kernels.tree.nodes import NODE, SQUARED_ERROR
 
 
 def _smallest(array: NDArray) -> NDArray:
@@ -118,16 +118,18 @@ class Trees:
 
     def __setstate__(self, state):
         self.__dict__.update(state)
-        leaf = self.nodes["feature"] == LEAF
         n_columns = len(self.n_classes) * int(max(self.n_classes, default=1))
-        check_trees(
+        leaf = check_trees(
             self.nodes, self.starts, self.table_starts, NO_BITSETS, self.n_features, n_columns,
             self.scalar,
         )  # fmt: skip
+        if isinstance(self.leaf_impurities, str):
+            self.leaf_impurities = self.nodes["threshold"][leaf]
+            self.nodes["threshold"][leaf] = 0.0
         if isinstance(self.table, Counts):
             n_rows = int(self.table_starts[-1])
             self.table = self.table.table(n_rows) / self._row_weights(n_rows)[:, None]
-        n_leaves = np.diff(np.concatenate([[0], np.cumsum(leaf)])[self.starts])
+        n_leaves = np.add.reduceat(leaf, self.starts[:-1], dtype=np.intp)
         if (
             self.table.shape != (self.table_starts[-1], n_columns)
             or not np.array_equal(np.diff(self.leaf_starts), n_leaves)
