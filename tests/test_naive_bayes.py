@@ -134,3 +134,10 @@ def test_a_code_of_a_billion_does_not_take_all_memory():
     X = np.array([[10**9], [3], [5]])
     with pytest.raises(MemoryError, match="OrdinalEncoder"):
         ours.CategoricalNB().fit(X, [0, 1, 2])
+
+
+def test_equally_impossible_classes_share_the_probability():
+    """Columns of one value have no variance: every density elsewhere is 0."""
+    model = ours.GaussianNB().fit(np.ones((9, 2)), np.arange(9) % 3)
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(model.predict_proba([[0.5, 2.0]]), 1.0 / 3.0)

@@ -64,6 +64,9 @@ class NaiveBayesBase(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         from scipy.special import logsumexp
 
         joint = self.predict_joint_log_proba(X)
+        largest = joint.max(axis=1, keepdims=True)
+        # first, as beside 10^300 the logarithm of the number of equal classes is nothing
+        joint = joint - np.where(np.isfinite(largest), largest, 0.0)
         return joint - logsumexp(joint, axis=1, keepdims=True)
 
     def predict_proba(self, X):
