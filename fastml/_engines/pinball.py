@@ -119,20 +119,26 @@ def _longest(x: NDArray, dx: NDArray) -> float:
 def _interior_point(rows: PinballRows) -> tuple[NDArray, NDArray, int, bool]:
     """(w, dual variables u, steps, whether a callback ended them)."""
     steps, ended = current_steps(), False
-    size = rows.above + rows.below
     u = rows.below.copy()
-    rest = size - u
+    rest = rows.above + rows.below
+    rest -= u
     w = rows.factor(np.ones(len(u))).solve(rows.sums(rows.y))
     residuals = rows.y - rows.products(w)
     slack = max(1e-3 * float(np.abs(residuals).mean()), 1e-12)
-    high, low = np.maximum(residuals, 0.0) + slack, np.maximum(-residuals, 0.0) + slack
+    high = np.maximum(residuals, 0.0)
+    low = high - residuals
+    high += slack
+    low += slack
+    del residuals
     n_steps = 0
     while n_steps < MOST_STEPS:
         n_steps += 1
         gap = float(u @ low + rest @ high)
         if not gap > RELATIVE_GAP * (1e-3 + rows.objective(high - low)):
             break
-        q = 1.0 / (low / u + high / rest)
+        q = low / u
+        q += high / rest
+        np.divide(1.0, q, out=q)
         if not np.isfinite(q).all():
             break
         factor = rows.factor(q)
@@ -144,20 +150,29 @@ def _interior_point(rows: PinballRows) -> tuple[NDArray, NDArray, int, bool]:
             ahead = (u + primal * du) @ (low + dual * dlow)
             ahead += (rest - primal * du) @ (high + dual * dhigh)
             centre = gap * (float(ahead) / gap) ** 3 / (2.0 * len(u))
-            second = (du * dlow / u, -du * dhigh / rest)
+            dlow *= du / u
+            dhigh *= -du / rest
+            second = dlow, dhigh
+            del du, dlow, dhigh
             du, dlow, dhigh, step = _direction(
                 rows, factor, q, u, rest, low, high, target, centre, second
             )
+            del second
             primal = min(_longest(u, du), _longest(rest, -du))
             dual = min(_longest(low, dlow), _longest(high, dhigh))
         else:
             step = _
         if not np.isfinite(step).all() or max(primal, dual) < 1e-10:
             break
-        u = u + primal * du
-        rest = rest - primal * du
-        low, high = low + dual * dlow, high + dual * dhigh
+        du *= primal
+        u += du
+        rest -= du
+        dlow *= dual
+        low += dlow
+        dhigh *= dual
+        high += dhigh
         w = w - dual * step
+        del q, target, du, dlow, dhigh  # as long as X has rows, each
         ended = steps.begin("interior point").end()
         if ended:
             break
@@ -166,11 +181,26 @@ def _interior_point(rows: PinballRows) -> tuple[NDArray, NDArray, int, bool]:
 
 def _direction(rows, factor, q, u, rest, low, high, target, centre, second=(0.0, 0.0)):
     """Changes of u, low, high and of −w in one step."""
-    pull = centre * (1.0 / u - 1.0 / rest) - second[0] + second[1]
-    step = factor.solve(rows.sums(q * (target - pull)))
-    du = q * (rows.products(step) - target + pull)
-    dlow = centre / u - low - low * du / u - second[0]
-    dhigh = centre / rest - high + high * du / rest - second[1]
+    pull = 1.0 / u
+    pull -= 1.0 / rest
+    pull *= centre
+    pull -= second[0]
+    pull += second[1]
+    pull -= target  # now minus what the step is to explain
+    step = factor.solve(rows.sums(-q * pull))
+    du = rows.products(step)
+    du += pull
+    du *= q
+    del pull
+    dlow = centre - low * du
+    dlow /= u
+    dlow -= low
+    dlow -= second[0]
+    dhigh = high * du
+    dhigh += centre
+    dhigh /= rest
+    dhigh -= high
+    dhigh -= second[1]
     return du, dlow, dhigh, step
 
 

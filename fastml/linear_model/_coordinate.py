@@ -211,8 +211,8 @@ class ElasticNet(MultiOutputMixin, RegressorMixin, _CoordinateModel):
             )
         if check_input:
             X, y = validate_data(
-                self, X, y, accept_sparse="csc", dtype=FLOATS, multi_output=True, y_numeric=True,
-                accept_large_sparse=False,
+                self, X, y, accept_sparse=("csr", "csc"), dtype=FLOATS, multi_output=True,
+                y_numeric=True, accept_large_sparse=False,
             )  # fmt: skip
             X = settled(X)
             if y.dtype != X.dtype:
@@ -438,7 +438,7 @@ class MultiTaskElasticNet(MultiOutputMixin, RegressorMixin, _CoordinateModel):
         X, Y = validate_data(
             self, X, y,
             validate_separately=(
-                {"accept_sparse": "csc", "dtype": FLOATS, "accept_large_sparse": False},
+                {"accept_sparse": ("csr", "csc"), "dtype": FLOATS, "accept_large_sparse": False},
                 {"dtype": FLOATS, "ensure_2d": False},
             ),
         )  # fmt: skip

@@ -59,7 +59,7 @@ class _PathCV(CallbackSupport, ChosenByFolds, LinearPredictor):
         X, y = validate_data(
             self, X, y,
             validate_separately=(
-                {"accept_sparse": "csc", "dtype": FLOATS, "accept_large_sparse": False},
+                {"accept_sparse": ("csr", "csc"), "dtype": FLOATS, "accept_large_sparse": False},
                 {"dtype": FLOATS, "ensure_2d": False},
             ),
         )  # fmt: skip

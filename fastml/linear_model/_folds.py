@@ -6,8 +6,6 @@ what is left of the whole. Other data: a path on the columns of each training se
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 import scipy.sparse as sp
 
@@ -23,11 +21,28 @@ from fastml._engines.linear.elastic_net import (
 )
 from fastml._sklearn import manual_routing, routing_enabled
 
+ROWS = 256
+"""Of a fold, whose residuals for all penalties are made at once."""
+
+
+def fold_weights(weights, rows):
+    """Of the rows of a fold, with the sum 1, or a ValueError if they have no weight."""
+    if weights is None:
+        return np.full(len(rows), 1.0 / len(rows))
+    own = weights[rows]
+    _refuse_no_weight(own)
+    return own / own.sum()
+
+
+def _refuse_no_weight(weights):
+    if not weights.any():
+        raise ValueError("Sample weights must contain at least one non-zero number in every fold.")
+
 
 def fold_average(values, weights):
     """The weighted average of the rows of a fold, or a ValueError if they have no weight."""
-    if weights is not None and not weights.any():
-        raise ValueError("Sample weights must contain at least one non-zero number in every fold.")
+    if weights is not None:
+        _refuse_no_weight(weights)
     return np.average(values, axis=0, weights=weights)
 
 
@@ -84,25 +99,20 @@ class FoldMoments:
         self.by_gram = d <= GRAM_FOR_PATHS and all(d <= len(train) for train, _ in folds)
         self.shift: tuple = (None, None)
         if self.by_gram:
-            self.whole, self.training = self._all_moments()
+            self.whole = self._moments(None)
             if centre and moments.cancels(self.whole):
                 self.shift = self.whole.x / self.whole.total, self.whole.y / self.whole.total
-                self.whole, self.training = self._all_moments()
+                self.whole = self._moments(None)
 
-    def _all_moments(self):
-        """Moments of all rows and of every training set: one pass if folds are parts of all."""
-        seen = np.zeros(self.X.shape[0], dtype=np.intp)
-        for _, test in self.folds:
-            np.add.at(seen, test, 1)
-        if not (seen == 1).all():
-            return self._moments(None), [self._moments(train) for train, _ in self.folds]
-        tests = [self._moments(test) for _, test in self.folds]
-        whole = functools.reduce(moments.merge, tests)
-        training = [
-            moments.without(whole, part) if self._is_rest(*fold) else self._moments(fold[0])
-            for fold, part in zip(self.folds, tests)
-        ]
-        return whole, training
+    def training(self, fold):
+        """Moments of a training set: those of all rows less those of the rows left out.
+
+        Made when its turn comes, so that there are no more of them than threads.
+        """
+        train, test = self.folds[fold]
+        if self._is_rest(train, test):
+            return moments.without(self.whole, self._moments(test))
+        return self._moments(train)
 
     def _is_rest(self, train, test) -> bool:
         """Whether the training rows are all those that are not tested, once each."""
@@ -115,11 +125,11 @@ class FoldMoments:
         at = slice(None) if rows is None else rows_at(rows)
         weights = None if self.weights is None else self.weights[at]
         X = self.X if rows is None else self.X[at]
-        return moments.moments_of(X, self.Y[at], weights, *self.shift)
+        return moments.moments_of(X, self.Y[at], weights, *self.shift, alone=rows is not None)
 
     def cross(self):
         if self.by_gram:
-            cross = moments.Centred.of(self.whole, self.centre).cross
+            cross = moments.centred_cross(self.whole) if self.centre else self.whole.xy
         else:
             design = CentredDesign(self.X, self.weights, self.centre)
             cross = design.transposed(design.targets(self.Y)[0])
@@ -132,7 +142,7 @@ class FoldMoments:
         total = float(len(train) if weights is None else weights.sum())
         l1, l2 = alphas * share * total, alphas * (1.0 - share) * total
         if self.by_gram and not (share == 0.0 and not options["positive"]):
-            centred = moments.Centred.of(self.training[fold], self.centre)
+            centred = moments.Centred.of(self.training(fold), self.centre, spoiled=True)
             found = _on_moments(centred, self.joint, l1, l2, options)
         else:
             part = Problem(
@@ -140,22 +150,24 @@ class FoldMoments:
                 None if sp.issparse(self.X) else False,
             )  # fmt: skip
             found = solve(part, l1, l2, **options)
-        test = rows_at(test)
-        left = None if self.weights is None else self.weights[test]
         n_targets = self.Y.shape[1]
         errors = np.zeros(len(alphas))
-        X = self.X[test]
-        for t in range(n_targets):
-            coefs = found.coefs[:, :, t].T
-            residuals = X @ coefs + (found.y_means[t] - found.x_means @ coefs)
-            residuals -= self.Y[test, t, None]
-            errors += fold_average(residuals * residuals, left)
+        left = fold_weights(self.weights, test)
+        for first in range(0, len(test), ROWS):
+            some = rows_at(test[first : first + ROWS])
+            X, u = self.X[some], left[first : first + ROWS]
+            for t in range(n_targets):
+                coefs = found.coefs[:, :, t].T
+                residuals = X @ coefs
+                residuals += found.y_means[t] - found.x_means @ coefs
+                residuals -= self.Y[some, t, None]
+                errors += u @ np.square(residuals, out=residuals)
         tolerance = options["tol"] * found.squares[0]
         return errors / n_targets, found.gaps[:, 0] - tolerance
 
     def solve_all(self, l1, l2, options):
         if self.by_gram and not (l1[0] == 0.0 and not options["positive"]):
-            centred = moments.Centred.of(self.whole, self.centre)
+            centred = moments.Centred.of(self.whole, self.centre, spoiled=True)
             return _on_moments(centred, self.joint, l1, l2, options)
         problem = Problem(self.X, self.Y, self.weights, self.centre, self.joint)
         return solve(problem, l1, l2, **options)

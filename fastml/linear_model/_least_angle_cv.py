@@ -101,7 +101,7 @@ class _AngleCV(CallbackSupport, ChosenByFolds, Lars):
             "positive": getattr(self, "positive", False),
         }  # fmt: skip
         if rows.by_gram:
-            known = Centred.of(rows.training[fold], self.fit_intercept)
+            known = Centred.of(rows.training(fold), self.fit_intercept, spoiled=True)
             x_means, y_mean = known.x_means, known.y_means[0]
             found = least_angles(
                 KnownGram(len(train), rows.X.shape[1]), np.empty(0), gram=known.gram,

@@ -14,6 +14,14 @@ from fastml._validation import (
 from fastml.linear_model._base import settled
 
 
+def classes_of(scores, classes):
+    """The class of every row: by the sign of one score, or the largest of several."""
+    if scores.ndim == 1:
+        # of one class alone, every row is it
+        return classes[np.minimum(scores > 0.0, len(classes) - 1)]
+    return classes[scores.argmax(axis=1)]
+
+
 class LinearClassifier(ClassifierMixin, BaseEstimator):
     """Classes by the scores X W' + intercepts: by their sign for two, the largest for several."""
 
@@ -52,11 +60,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         -------
         y : ndarray of shape (n_samples,)
         """
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            # of one class alone, every row is it
-            return self.classes_[np.minimum(scores > 0.0, len(self.classes_) - 1)]
-        return self.classes_[scores.argmax(axis=1)]
+        return classes_of(self.decision_function(X), self.classes_)
 
     def sparsify(self):
         """Keep ``coef_`` as a sparse matrix, which pays if most weights are 0.

@@ -198,7 +198,7 @@ def enet_path(
     if options["selection"] not in ("cyclic", "random"):
         raise ValueError("selection should be either random or cyclic.")
     if check_input:
-        X = check_array(X, accept_sparse="csc", dtype=FLOATS)
+        X = check_array(X, accept_sparse=("csr", "csc"), dtype=FLOATS)
         y = check_array(y, accept_sparse="csc", dtype=X.dtype.type, ensure_2d=False)
     dtype, joint = X.dtype, y.ndim != 1
     if joint and positive:
@@ -233,7 +233,7 @@ def enet_path(
     warn_of_gaps(found.gaps[:, 0], tolerance, options["max_iter"], l1_ratio=l1_ratio)
     if verbose:
         sys.stderr.write("." * len(grid))
-    coefs = np.moveaxis(found.coefs, 0, 2).transpose(1, 0, 2).astype(dtype)
+    coefs = np.moveaxis(found.coefs, 0, 2).transpose(1, 0, 2).astype(dtype, copy=False)
     coefs = coefs if joint else coefs[0]
     gaps = found.gaps[:, 0] / total
     if return_n_iter:

@@ -15,7 +15,7 @@ from fastml._docs import documented
 from fastml._engines.labels import classes_and_codes
 from fastml._sklearn import Interval, StrOptions, fit_context, raise_for_params, routing_enabled
 from fastml._validation import FLOATS, check_weights, validate_data
-from fastml.linear_model._linear_classifier import LinearClassifier
+from fastml.linear_model._linear_classifier import LinearClassifier, classes_of
 from fastml.linear_model._ridge import SOLVERS, Ridge
 from fastml.linear_model._ridge_cv import RidgeCV
 
@@ -391,6 +391,4 @@ class ClassScores(ClassifierMixin, BaseEstimator):
     def predict(self, X):
         if self.multilabel:
             return (X.reshape(len(X), -1) > 0.0).astype(np.int64)
-        if X.ndim == 1:  # of one class alone, every row is it
-            return self.classes_[np.minimum(X > 0.0, len(self.classes_) - 1)]
-        return self.classes_[X.argmax(axis=1)]
+        return classes_of(X, self.classes_)

@@ -175,12 +175,14 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearPredictor):
         scorer, score_params = self._scorer_and_its_params(sample_weight, params)
         mode = self._mode(sp.issparse(X))
         Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
-        found = leave_one_out(X, Y, alphas, weights, self.fit_intercept, mode)
+        every = scorer is not None or self.store_cv_results
+        found = leave_one_out(X, Y, alphas, weights, self.fit_intercept, mode, every)
         per_target = self.alpha_per_target and Y.shape[1] > 1
         if scorer is None:
-            results = found.errors**2
-            scores = -results.mean(axis=0 if self.alpha_per_target else (0, 1))
-            scores = np.reshape(scores, (-1, len(alphas)))
+            results = np.square(found.errors) if every else None
+            scores = -found.mean_squares
+            if not self.alpha_per_target:
+                scores = scores.mean(axis=0, keepdims=True)
         else:
             errors = found.errors
             if weights is not None:

@@ -10,12 +10,19 @@ made: its products follow from those of X.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from fastml._threads import single_threaded_blas
+
 ROWS_AT_ONCE = 1 << 21
 """Bytes of the blocks of rows that are copied, weighted or multiplied at once."""
+
+FEW = 16
+"""One in so many columns: that few are read on their own, more with all the others."""
 
 
 class CentredDesign:
@@ -28,6 +35,7 @@ class CentredDesign:
         self.X = X
         self.n_rows, self.n_features = X.shape
         self.sparse = sp.issparse(X)
+        self.by_columns = not self.sparse and X.flags.f_contiguous and not X.flags.c_contiguous
         self.centre = centre
         self.root = None if weights is None else np.sqrt(weights, dtype=np.float64)
         self.weights = None if weights is None else np.asarray(weights, dtype=np.float64)
@@ -47,9 +55,9 @@ class CentredDesign:
             total += self.weights[rows] @ self.X[rows].astype(np.float64, copy=False)
         return total / self.total
 
-    def blocks(self):
-        """Slices of rows, of about `ROWS_AT_ONCE` bytes each."""
-        step = max(256, ROWS_AT_ONCE // (8 * max(self.n_features, 1)))
+    def blocks(self, parts: int = 1):
+        """Slices of rows, of about `ROWS_AT_ONCE` bytes each, or of a part of that."""
+        step = max(256, ROWS_AT_ONCE // (8 * parts * max(self.n_features, 1)))
         return (slice(first, first + step) for first in range(0, self.n_rows, step))
 
     def targets(self, y: NDArray) -> tuple[NDArray, NDArray]:
@@ -76,16 +84,64 @@ class CentredDesign:
 
     def transposed(self, r: NDArray, chosen: NDArray | None = None) -> NDArray:
         """A' r, for one vector or for columns of them; or that of the columns ``chosen``."""
+        if chosen is not None and not self.sparse:
+            found = np.zeros((len(chosen), *r.shape[1:]))
+            for rows, tile in self.tiles(chosen):
+                found += tile.T @ r[rows]
+            return found
         if self.root is not None:
             r = (r.T * self.root).T
-        X = self.X if chosen is None else self.X[:, chosen]
-        if self.sparse or X.dtype == np.float64:
-            found = X.T @ r
+        if self.sparse or self.X.dtype == np.float64:
+            found = self.X.T @ r
         else:
-            found = np.asarray(X.T @ r.astype(X.dtype), dtype=np.float64)
+            found = np.asarray(self.X.T @ r.astype(self.X.dtype), dtype=np.float64)
         if self.centre:
-            means = self.means if chosen is None else self.means[chosen]
-            found = found - np.multiply.outer(means, r.sum(axis=0))
+            found = found - np.multiply.outer(self.means, r.sum(axis=0))
+        return found if chosen is None else found[chosen]
+
+    def tiles(self, chosen: NDArray) -> Iterator[tuple[slice, NDArray]]:
+        """Blocks of rows of the columns ``chosen`` of A, of about `ROWS_AT_ONCE` bytes each."""
+        step = max(64, ROWS_AT_ONCE // (8 * max(len(chosen), 1)))
+        for first in range(0, self.n_rows, step):
+            rows = slice(first, min(first + step, self.n_rows))
+            if self.by_columns:
+                tile = self.X.T[chosen, rows].T
+            else:
+                tile = self.X[rows].take(chosen, axis=1)
+            yield rows, self._finished(tile, chosen, rows)
+
+    def columns_at_once(self) -> int:
+        """Columns that fill about `ROWS_AT_ONCE` bytes."""
+        return max(64, ROWS_AT_ONCE // (8 * self.n_rows))
+
+    def inner(self, chosen: NDArray, k: int) -> NDArray:
+        """Products of the last ``k`` of the columns ``chosen`` of A with all of them."""
+        if not self.sparse:
+            found = np.empty((k, len(chosen)))
+            last = self.columns(chosen[len(chosen) - k :])
+            step = self.columns_at_once()
+            for first in range(0, len(chosen), step):
+                some = slice(first, first + step)
+                found[:, some] = last.T @ self.columns(chosen[some])
+            return found
+        columns = self.X[:, chosen].tocsc().astype(np.float64, copy=False)
+        left = columns[:, len(chosen) - k :]
+        left = left if self.root is None else sp.diags_array(self.weights) @ left
+        found = (left.T @ columns).toarray()
+        if self.centre:
+            means = self.means[chosen]
+            found -= self.total * np.outer(means[len(chosen) - k :], means)
+        return found
+
+    def fitted(self, w: NDArray, chosen: NDArray) -> NDArray:
+        """A w where only the weights ``chosen`` differ from 0."""
+        many = FEW * len(chosen) > self.n_features and self.X.dtype == np.float64
+        if self.sparse or many:
+            return self.product(w)
+        found = np.empty((self.n_rows, *w.shape[1:]))
+        with single_threaded_blas():
+            for rows, tile in self.tiles(chosen):
+                found[rows] = tile @ w[chosen]
         return found
 
     def column_squares(self) -> NDArray:
@@ -117,13 +173,21 @@ class CentredDesign:
         return found
 
     def columns(self, chosen: NDArray) -> NDArray:
-        """Columns of A, dense and one after the other in memory."""
-        found = self.X[:, chosen]
-        found = found.toarray() if self.sparse else found
-        found = np.asarray(found, dtype=np.float64).T - self.means[chosen, None]
+        """Columns of A, dense, in X's order."""
+        if self.sparse:
+            found = self.X[:, chosen].toarray()
+        else:
+            found = self.X.T[chosen].T if self.by_columns else self.X.take(chosen, axis=1)
+        return self._finished(found, chosen, slice(None))
+
+    def _finished(self, found: NDArray, chosen: NDArray, rows: slice) -> NDArray:
+        """Values of X, freshly gathered, as those of A."""
+        found = found.astype(np.float64, copy=False)
+        if self.centre:
+            found -= self.means[chosen]
         if self.root is not None:
-            found *= self.root
-        return np.ascontiguousarray(found).T
+            found *= self.root[rows, None]
+        return found
 
     def outer_gram(self) -> NDArray:
         """A A'."""

@@ -229,7 +229,7 @@ def _weighted(Y, design):
 def _together(parts: list[Path], x_means, y_means, squares) -> Found:
     coefs = [p.coefs if p.coefs.ndim == 3 else p.coefs[:, :, None] for p in parts]
     return Found(
-        np.concatenate(coefs, axis=2),
+        coefs[0] if len(coefs) == 1 else np.concatenate(coefs, axis=2),
         np.stack([p.gaps for p in parts], axis=1),
         np.stack([p.passes for p in parts], axis=1),
         x_means,

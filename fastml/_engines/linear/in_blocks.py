@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 from numpy.typing import NDArray
 
 from fastml._engines.linear.design import CentredDesign
-from fastml._engines.linear.least_squares import Fit, triangle
+from fastml._engines.linear.least_squares import Fit, shrunk_by_svd, triangle
 from fastml._engines.linear.moments import Centred, Moments, cancels, merge, moments_of
 from fastml._engines.passes import Passes, RowBlock, refuse_nan
 
@@ -33,10 +35,12 @@ class RowsInBlocks:
     def unknown(self) -> Fit:
         raise AssertionError("blocks with NaN were refused")
 
-    def left(self, coef: NDArray, centred: Centred) -> NDArray:
-        """A'(b − A w) for every target."""
-        means = centred.x_means, centred.y_means
-        return self.passes.reduced(block_left, np.add, coef, *means, self.centre, name="residuals")
+    def left(self, coef: NDArray, centred: Centred, own=slice(None)) -> NDArray:
+        """A'(b − A w) for every target, or those ``own``."""
+        means, some = (centred.x_means, centred.y_means), np.zeros(coef.shape)
+        some[:, own] = coef[:, own]  # the others may not be known yet
+        found = self.passes.reduced(block_left, np.add, some, *means, self.centre, name="residuals")
+        return found[:, own]
 
     def triangle(self) -> tuple[NDArray, NDArray, NDArray]:
         """(R of the QR decomposition of [A, b], means of X, means of y)."""
@@ -52,6 +56,15 @@ class RowsInBlocks:
         R, x_means, y_means = self.triangle()
         coef, _, rank, singular = lstsq(R[:d, :d], R[:d, d:], cond=tol, check_finite=False)
         return Fit(coef, x_means, y_means, int(rank), singular)
+
+    def shrunk(self, own, alphas: NDArray) -> NDArray:
+        """Weights of the targets ``own`` under penalties too small for Cholesky."""
+        d = self.passes.n_features
+        R, _, _ = self.triangle()
+        return shrunk_by_svd(R[:d, :d], R[:d, d:][:, own], alphas)
+
+    def lapack(self):
+        return contextlib.nullcontext()
 
 
 def targets_of(block: RowBlock) -> NDArray:

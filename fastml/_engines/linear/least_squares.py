@@ -78,12 +78,21 @@ class RowsAtHand:
     def unknown(self) -> Fit:
         return unknown(self.X, self.Y)
 
-    def left(self, coef: NDArray, centred: Centred) -> NDArray:
-        """A'(b − A w) for every target."""
-        return pulls(self.X, self.Y, self.weights, self.centre, centred, coef)
+    def left(self, coef: NDArray, centred: Centred, own=slice(None)) -> NDArray:
+        """A'(b − A w) for every target, or those ``own``."""
+        some = centred._replace(y_means=centred.y_means[own])
+        return pulls(self.X, self.Y[:, own], self.weights, self.centre, some, coef[:, own])
 
     def decomposed(self, tol: float) -> Fit:
         return by_decomposition(CentredDesign(self.X, self.weights, self.centre), self.Y, tol)
+
+    def shrunk(self, own, alphas: NDArray) -> NDArray:
+        """Weights of the targets ``own`` under penalties too small for Cholesky."""
+        design = CentredDesign(self.X, self.weights, self.centre)
+        return by_svd(design, self.Y[:, own], alphas).coef
+
+    def lapack(self):
+        return lapack_threads(self.X)
 
 
 def all_finite(X) -> bool:
@@ -207,6 +216,28 @@ def by_decomposition(design: CentredDesign, Y, tol) -> Fit:
         A, b = design.rows(slice(None)), targets
     coef, _, rank, singular = lstsq(A, b, cond=tol, check_finite=False)
     return Fit(coef, design.means, y_means, int(rank), singular)
+
+
+def by_svd(design: CentredDesign, Y: NDArray, alphas: NDArray) -> Fit:
+    """From A = U diag(s) V': w = V diag(s / (s² + alpha)) U' b; tall X by its triangle first."""
+    targets, y_means = design.targets(Y)
+    d = design.n_features
+    if design.n_rows > 2 * d:
+        R = triangle(design, targets)
+        A, b = R[:d, :d], R[:d, d:]
+    else:
+        A, b = design.rows(slice(None)), targets
+    return Fit(shrunk_by_svd(A, b, alphas), design.means, y_means)
+
+
+def shrunk_by_svd(A: NDArray, b: NDArray, alphas: NDArray) -> NDArray:
+    """Weights by the singular values of A, one penalty a target."""
+    from scipy.linalg import svd
+
+    U, s, Vt = svd(A, full_matrices=False, check_finite=False)
+    kept = s > 1e-15 * max(A.shape) * s.max(initial=0.0)
+    U, s, Vt = U[:, kept], s[kept, None], Vt[kept]
+    return Vt.T @ (s / (s * s + alphas) * (U.T @ b))
 
 
 def by_lsqr(design: CentredDesign, Y, tol, alpha=None, max_iter=None) -> Fit:

@@ -24,29 +24,40 @@ TOO_SMALL = 1e-11
 
 
 class LeaveOneOut(NamedTuple):
-    """Errors (rows, targets, penalties) in A's scale and weights (penalties, features, targets)."""
+    """Errors (rows, targets, penalties) in A's scale and weights (penalties, features, targets).
 
-    errors: NDArray
+    Errors are None, and only their mean squares (targets, penalties) known, if not asked for.
+    """
+
+    errors: NDArray | None
+    mean_squares: NDArray
     coefs: NDArray
     x_means: NDArray
     y_means: NDArray
 
 
-def leave_one_out(X, Y: NDArray, alphas: NDArray, weights, centre: bool, mode: str) -> LeaveOneOut:
-    """``mode``: 'svd' of X, or 'eigen' of the smaller of A'A and A A'."""
+def leave_one_out(
+    X, Y: NDArray, alphas: NDArray, weights, centre: bool, mode: str, every_error: bool = True
+) -> LeaveOneOut:
+    """``mode``: 'svd' of X, or 'eigen' of the smaller of A'A and A A'.
+
+    Without ``every_error`` those of tall X are summed up a block of rows at a time.
+    """
     design = CentredDesign(X, weights, centre)
     targets, y_means = design.targets(Y)
     n, d = X.shape
     if n <= d and mode != "svd":
         errors, coefs = _dual(design, targets, alphas)
-        return LeaveOneOut(errors, coefs, design.means, y_means)
+        return LeaveOneOut(errors, _mean_squares(errors), coefs, design.means, y_means)
     if mode != "svd":
         centred = Centred.of(careful_moments(X, Y, weights, centre), centre)
         values, V = np.linalg.eigh(centred.gram)
         values = np.maximum(values, 0.0)
         if design.sparse or alphas.min() > TOO_SMALL * values.max(initial=0.0):
-            errors, coefs = _primal(design, targets, alphas, values, V, V.T @ centred.cross)
-            return LeaveOneOut(errors, coefs, design.means, y_means)
+            inner = V.T @ centred.cross
+            del centred
+            found = _primal(design, targets, alphas, values, V, inner, every_error)
+            return LeaveOneOut(found[0], found[1], found[2], design.means, y_means)
     A = design.rows(slice(None))
     if n <= d:
         if centre:  # as in `_dual`
@@ -56,29 +67,39 @@ def leave_one_out(X, Y: NDArray, alphas: NDArray, weights, centre: bool, mode: s
         if centre:
             U, s, Vt = U[:, 1:], s[1:], Vt[1:, :-1]
         errors, _ = _from_dual_basis(targets, alphas, s * s, U)
+        squares = _mean_squares(errors)
         inner = s[:, None] * (U.T @ targets)
         coefs = np.stack([Vt.T @ (inner / (s * s + a)[:, None]) for a in alphas])
     else:
         _, s, Vt = np.linalg.svd(A, full_matrices=False)
         V = Vt.T
         inner = V.T @ (A.T @ targets)
-        errors, coefs = _primal(design, targets, alphas, s * s, V, inner)
-    return LeaveOneOut(errors, coefs, design.means, y_means)
+        del A
+        errors, squares, coefs = _primal(design, targets, alphas, s * s, V, inner, every_error)
+    return LeaveOneOut(errors, squares, coefs, design.means, y_means)
 
 
-def _primal(design, targets, alphas, values, V, inner) -> tuple[NDArray, NDArray]:
-    """``inner`` = V' A' b."""
+def _mean_squares(errors: NDArray) -> NDArray:
+    return np.einsum("ita,ita->ta", errors, errors) / len(errors)
+
+
+def _primal(design, targets, alphas, values, V, inner, every_error):
+    """(errors or None, their mean squares, weights); ``inner`` = V' A' b."""
     n, k = targets.shape
     inverse = 1.0 / (values[:, None] + alphas)  # (features, penalties)
-    errors = np.empty((n, k, len(alphas)))
-    for rows in design.blocks():
+    errors = np.empty((n, k, len(alphas))) if every_error else None
+    squares = np.zeros((k, len(alphas)))
+    for rows in design.blocks(4):  # there are about as many arrays of their size at once
         U = design.rows(rows) @ V
         left = 1.0 - (U * U) @ inverse - _of_intercept(design, rows)
         for t in range(k):
             fitted = U @ (inverse * inner[:, t, None])
-            errors[rows, t] = _over(targets[rows, t, None] - fitted, left)
+            found = _over(targets[rows, t, None] - fitted, left)
+            squares[t] += np.einsum("ia,ia->a", found, found)
+            if errors is not None:
+                errors[rows, t] = found
     coefs = np.stack([V @ (inverse[:, a, None] * inner) for a in range(len(alphas))])
-    return errors, coefs
+    return errors, squares / max(n, 1), coefs
 
 
 def _over(values, left):

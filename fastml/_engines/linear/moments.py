@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastml._engines.linear.design import ROWS_AT_ONCE
-from fastml._engines.smooth_linear.design import SmoothDesign
+from fastml._engines.smooth_linear.design import LINES, SmoothDesign, corner
 
 CANCELS = 1e5
 """Sum of squares over that about the mean: beyond it, products are taken about the means."""
@@ -49,18 +49,30 @@ class Centred(NamedTuple):
     squares: NDArray
 
     @classmethod
-    def of(cls, m: Moments, centre: bool = True) -> Centred:
+    def of(cls, m: Moments, centre: bool = True, spoiled: bool = False) -> Centred:
+        """``spoiled``: the products of ``m`` are needed no more, and their memory is used."""
         if not centre:
             return cls(m.total, 0.0 * m.x, 0.0 * m.y, m.xx, m.xy, m.yy)
         x, y = m.x / m.total, m.y / m.total
-        gram = m.xx - np.outer(m.x, x)
-        cross = m.xy - np.outer(x, m.y)
+        gram = m.xx if spoiled else m.xx.copy()
+        for first in range(0, len(x), LINES):
+            lines = slice(first, first + LINES)
+            gram[lines] -= np.outer(m.x[lines], x)
+        cross = centred_cross(m)
         squares = np.maximum(m.yy - m.y * y, 0.0)
         return cls(m.total, x + m.x_shift, y + m.y_shift, gram, cross, squares)
 
 
-def moments_of(X, Y: NDArray, weights=None, x_shift=None, y_shift=None) -> Moments:
-    """Moments of rows X (dense in either order or sparse) and targets Y, about the shifts."""
+def centred_cross(m: Moments) -> NDArray:
+    """Sums of products of x and y about their means."""
+    return m.xy - np.outer(m.x / m.total, m.y)
+
+
+def moments_of(X, Y: NDArray, weights=None, x_shift=None, y_shift=None, alone=False) -> Moments:
+    """Moments of rows X (dense in either order or sparse) and targets Y, about the shifts.
+
+    ``alone``: in one thread, as parts of a whole are that several threads work on.
+    """
     d, k = X.shape[1], Y.shape[1]
     shifts = (
         np.zeros(d) if x_shift is None else x_shift,
@@ -69,7 +81,7 @@ def moments_of(X, Y: NDArray, weights=None, x_shift=None, y_shift=None) -> Momen
     if sp.issparse(X):
         return _of_sparse(X, Y - shifts[1], weights, shifts)
     if k == 1 and x_shift is None and y_shift is None and _pays(X):
-        return _of_one_target(X, Y, weights, shifts)
+        return _of_one_target(X, Y, weights, shifts, alone)
     x, xx, xy = np.zeros(d), np.zeros((d, d)), np.zeros((d, k))
     y, yy = np.zeros(k), np.zeros(k)
     total = 0.0
@@ -103,15 +115,14 @@ def _pays(X) -> bool:
     return X.size > FEW_VALUES and 0 < X.shape[1] <= FEW_COLUMNS and X.shape[0] >= X.shape[1]
 
 
-def _of_one_target(X, Y, weights, shifts) -> Moments:
+def _of_one_target(X, Y, weights, shifts, alone) -> Moments:
     """All sums in one pass: those of products of (x, 1, y)."""
     d = X.shape[1]
     u = None if weights is None else np.asarray(weights, dtype=np.float64)
-    sums = SmoothDesign(X).gram(u, np.ascontiguousarray(Y[:, 0], dtype=np.float64))
-    return Moments(
-        float(sums[d, d]), sums[:d, d].copy(), sums[d, d + 1 :].copy(), sums[:d, :d].copy(),
-        sums[:d, d + 1 :].copy(), sums[d + 1, d + 1 :].copy(), *shifts,
-    )  # fmt: skip
+    sums = SmoothDesign(X).gram(u, np.ascontiguousarray(Y[:, 0], dtype=np.float64), alone)
+    total, x, y = float(sums[d, d]), sums[:d, d].copy(), sums[d, d + 1 :].copy()
+    xy, yy = sums[:d, d + 1 :].copy(), sums[d + 1, d + 1 :].copy()
+    return Moments(total, x, y, corner(sums, d), xy, yy, *shifts)
 
 
 def _of_sparse(X, Y, weights, shifts) -> Moments:
@@ -134,14 +145,15 @@ def merge(a: Moments, b: Moments) -> Moments:
 
 
 def without(a: Moments, b: Moments) -> Moments:
-    """Moments of the rows of ``a`` that are not among those of ``b``."""
-    return _combined(np.subtract, a, b)
+    """Moments of the rows of ``a`` that are not in ``b``, in the memory of the latter."""
+    return _combined(np.subtract, a, b, out=b.xx)
 
 
-def _combined(operation, a: Moments, b: Moments) -> Moments:
+def _combined(operation, a: Moments, b: Moments, out=None) -> Moments:
     return Moments(
         float(operation(a.total, b.total)), operation(a.x, b.x), operation(a.y, b.y),
-        operation(a.xx, b.xx), operation(a.xy, b.xy), operation(a.yy, b.yy), a.x_shift, a.y_shift,
+        operation(a.xx, b.xx, out=out), operation(a.xy, b.xy), operation(a.yy, b.yy),
+        a.x_shift, a.y_shift,
     )  # fmt: skip
 
 

@@ -7,7 +7,6 @@ on a singular value decomposition where the matrix is singular to working accura
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,14 +16,12 @@ from fastml._engines.linear.design import CentredDesign
 from fastml._engines.linear.least_squares import (
     GRAM_COLUMNS,
     Fit,
-    all_finite,
+    RowsAtHand,
     by_lsqr,
+    by_svd,
     lapack_threads,
-    pulls,
-    triangle,
-    unknown,
 )
-from fastml._engines.linear.moments import Centred, careful_moments
+from fastml._engines.linear.moments import Centred
 
 REFINED = 1e-4
 """Reciprocal condition below which a solution is improved by one step on X itself."""
@@ -35,69 +32,50 @@ SINGULAR = 1e-14
 
 def ridge(X, Y: NDArray, alphas: NDArray, weights, centre: bool) -> Fit:
     """Exact solution for one penalty a target; ``Y`` has one column a target."""
-    n, d = X.shape
-    design: Any = None  # made where products with X itself are needed
-    centred: Any = None
-    if d <= n:
-        moments = careful_moments(X, Y, weights, centre)
-        centred = Centred.of(moments, centre)
-        matrix, right = centred.gram, centred.cross
-        x_means, y_means = centred.x_means, centred.y_means
-        if not np.isfinite(matrix).all() and not all_finite(X):
-            return unknown(X, Y)
-    else:
-        design = CentredDesign(X, weights, centre)
-        right, y_means = design.targets(Y)
-        matrix, x_means = design.outer_gram(), design.means
-    coef = np.empty((d, Y.shape[1]))
-    for alpha in np.unique(alphas):
-        own = alphas == alpha
-        with lapack_threads(X):
-            solved = _positive_definite(matrix, alpha, right[:, own])
+    if X.shape[1] <= X.shape[0]:
+        return tall_ridge(RowsAtHand(X, Y, weights, centre), alphas)
+    design = CentredDesign(X, weights, centre)
+    right, y_means = design.targets(Y)
+    matrix = design.outer_gram()
+    coef = np.empty((X.shape[1], Y.shape[1]))
+    for own, alpha, solved in _by_penalty(matrix, alphas, right, lambda: lapack_threads(X)):
         if solved is None:
-            design = design or CentredDesign(X, weights, centre)
             coef[:, own] = by_svd(design, Y[:, own], alphas[own]).coef
             continue
         again, rcond = solved
-        coef[:, own] = again.solution if d <= n else design.transposed(again.solution)
-        if rcond < REFINED and d <= n:
-            left = pulls(X, Y[:, own], weights, centre, _of_targets(centred, own), coef[:, own])
-            coef[:, own] += again(left - alpha * coef[:, own])
-        elif rcond < REFINED:
-            left = design.targets(Y[:, own])[0] - design.product(coef[:, own])
+        coef[:, own] = design.transposed(again.solution)
+        if rcond < REFINED:
+            left = right[:, own] - design.product(coef[:, own])
             coef[:, own] += design.transposed(again(left - alpha * again.solution))
-    return Fit(coef, x_means, y_means)
-
-
-def _of_targets(centred: Centred, own: NDArray) -> Centred:
-    """What is needed of some of the targets to refine their weights."""
-    return centred._replace(y_means=centred.y_means[own])
+    return Fit(coef, design.means, y_means)
 
 
 def tall_ridge(rows, alphas: NDArray) -> Fit:
-    """Exact solution for one penalty a target, of rows in blocks (`in_blocks.RowsInBlocks`)."""
-    centred = Centred.of(rows.moments(), rows.centre)
+    """The same of `RowsAtHand`, or of rows in blocks that answer the same calls."""
+    centred = Centred.of(rows.moments(), rows.centre, spoiled=True)
     matrix, right = centred.gram, centred.cross
+    if not np.isfinite(matrix).all() and not rows.finite():
+        return rows.unknown()
     coef = np.empty(right.shape)
-    for alpha in np.unique(alphas):
-        own = alphas == alpha
-        solved = _positive_definite(matrix, alpha, right[:, own])
+    for own, alpha, solved in _by_penalty(matrix, alphas, right, rows.lapack):
         if solved is None:
-            R, _, _ = rows.triangle()
-            d = len(matrix)
-            coef[:, own] = _by_svd_of(R[:d, :d], R[:d, d:][:, own], alphas[own])
+            coef[:, own] = rows.shrunk(own, alphas[own])
             continue
         again, rcond = solved
         coef[:, own] = again.solution
         if rcond < REFINED:
-            left = rows.left(_in_place(coef, own), centred)[:, own]
+            left = rows.left(coef, centred, own)
             coef[:, own] += again(left - alpha * coef[:, own])
     return Fit(coef, centred.x_means, centred.y_means)
 
 
-def _in_place(coef: NDArray, own: NDArray) -> NDArray:
-    """``coef`` of some targets, 0 for the others."""
-    return np.where(own, coef, 0.0)
+def _by_penalty(matrix: NDArray, alphas: NDArray, right: NDArray, lapack):
+    """(targets of a penalty, the penalty, factor and condition or None) for every penalty."""
+    for alpha in np.unique(alphas):
+        own = alphas == alpha
+        with lapack():
+            solved = _positive_definite(matrix, alpha, right[:, own])
+        yield own, alpha, solved
 
 
 class _Factor:
@@ -128,27 +106,6 @@ def _positive_definite(matrix: NDArray, alpha: float, right: NDArray):
     if not rcond > SINGULAR:
         return None
     return _Factor(factor, right), rcond
-
-
-def by_svd(design: CentredDesign, Y: NDArray, alphas: NDArray) -> Fit:
-    """From A = U diag(s) V': w = V diag(s / (s² + alpha)) U' b; tall X by its triangle first."""
-    targets, y_means = design.targets(Y)
-    d = design.n_features
-    if design.n_rows > 2 * d:
-        R = triangle(design, targets)
-        A, b = R[:d, :d], R[:d, d:]
-    else:
-        A, b = design.rows(slice(None)), targets
-    return Fit(_by_svd_of(A, b, alphas), design.means, y_means)
-
-
-def _by_svd_of(A: NDArray, b: NDArray, alphas: NDArray) -> NDArray:
-    from scipy.linalg import svd
-
-    U, s, Vt = svd(A, full_matrices=False, check_finite=False)
-    kept = s > 1e-15 * max(A.shape) * s.max(initial=0.0)
-    U, s, Vt = U[:, kept], s[kept, None], Vt[kept]
-    return Vt.T @ (s / (s * s + alphas) * (U.T @ b))
 
 
 def by_conjugate_gradients(design: CentredDesign, Y, alphas, tol, max_iter, verbose=0) -> Fit:

@@ -1,8 +1,8 @@
 """Coordinate descent on the columns that matter: working sets that grow until the gap is small.
 
 Most weights of a sparse solution stay 0, and a pass over all columns is only needed to say so. The
-solver keeps the columns that ever mattered, their Gram matrix, and works on that; then one product
-A'r with all columns gives the duality gap of the whole problem, and the columns to add: those that
+solver keeps the Gram matrix of the columns that matter and works on that; then one product A'r with
+all columns gives the duality gap of the whole problem, and the columns to add: those that
 the strong rule (Tibshirani et al., 2012) expects, or that pull hardest. Where that takes several
 rounds, columns whose weights are 0 for certain (`screening`) are left out of the later ones. The
 pulls that descent starts from are those of the residual itself, so that rounding of the Gram matrix
@@ -11,10 +11,10 @@ does not add up.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import math
+from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fastml._engines.linear.design import CentredDesign
@@ -46,75 +46,63 @@ INNER = 0.3
 """Share of the tolerance to which a working set is solved."""
 
 
-class ColumnCache:
-    """Columns of A that were asked for, one after the other, with their Gram matrix."""
+SPARE, FORGETFUL = 32, 8
+"""One column in so many that there is room for beforehand, and that is kept though not in use."""
+
+
+class GramCache:
+    """Gram matrix of the columns of A that were asked for, in the order of ``chosen``.
+
+    The columns themselves are read where they lie in X, a block of rows at a time.
+    """
 
     def __init__(self, design: CentredDesign):
         self.design = design
         self.slot = np.full(design.n_features, -1, dtype=np.intp)
         self.chosen = np.empty(0, dtype=np.intp)
-        self.gram = np.zeros((64, 64))
-        self.lines = None if design.sparse else np.empty((64, design.n_rows))
-        self.matrix: Any = None  # the same of sparse X
+        self._values = np.zeros(0)
+
+    @property
+    def gram(self) -> NDArray:
+        """With room for more columns than are ``chosen``."""
+        size = math.isqrt(len(self._values))
+        return self._values.reshape(size, size)
 
     def add(self, columns: NDArray) -> None:
         new = columns[self.slot[columns] < 0]
-        if not len(new):
+        while len(new):
+            m = len(self.chosen)
+            k = min(len(new), self.design.columns_at_once())
+            self._make_room(m + k, m + len(new))
+            self.slot[new[:k]] = np.arange(m, m + k)
+            self.chosen = np.append(self.chosen, new[:k])
+            block = self.design.inner(self.chosen, k)
+            gram = self.gram
+            gram[m : m + k, : m + k] = block
+            gram[:m, m : m + k] = block[:, :m].T
+            new = new[k:]
+
+    def _make_room(self, needed: int, soon: int) -> None:
+        """For so many columns: the memory grows where it is, and rows move apart in it."""
+        size, m = math.isqrt(len(self._values)), len(self.chosen)
+        if needed <= size:
             return
-        m, k = len(self.chosen), len(new)
-        if m + k > len(self.gram):
-            size = max(2 * len(self.gram), m + k)
-            self.gram = _grown(self.gram, (size, size), m, m)
-            if self.lines is not None:
-                self.lines = _grown(self.lines, (size, self.lines.shape[1]), m)
-        self.slot[new] = np.arange(m, m + k)
-        self.chosen = np.append(self.chosen, new)
-        if self.lines is not None:
-            self.lines[m : m + k] = self.design.columns(new).T
-            block = self.lines[m : m + k] @ self.lines[: m + k].T
-        else:
-            block = self._sparse_block(new)
-        self.gram[m : m + k, : m + k] = block
-        self.gram[:m, m : m + k] = block[:, :m].T
+        larger = soon + max(32, soon // SPARE)
+        self._values.resize(larger * larger, refcheck=False)
+        for i in range(m - 1, 0, -1):
+            self._values[i * larger : i * larger + m] = self._values[i * size : i * size + m]
 
-    def _sparse_block(self, new):
-        design = self.design
-        added = design.X[:, new].tocsc().astype(np.float64)
-        self.matrix = (
-            added if self.matrix is None else sp.hstack([self.matrix, added], format="csc")
-        )
-        left = added if design.root is None else sp.diags_array(design.weights) @ added
-        block = (left.T @ self.matrix).toarray()
-        if design.centre:
-            block -= design.total * np.outer(design.means[new], design.means[self.chosen])
-        return block
-
-    def pulls(self, r: NDArray) -> NDArray:
-        """A' r of the columns kept."""
-        if self.lines is not None:
-            return self.lines[: len(self.chosen)] @ r
-        design = self.design
-        r = r if design.root is None else (r.T * design.root).T
-        found = self.matrix.T @ r
-        if design.centre:
-            found = found - np.multiply.outer(design.means[self.chosen], r.sum(axis=0))
-        return found
-
-    def fitted(self, w: NDArray) -> NDArray:
-        """A w for weights (or rows of weights) of the columns kept."""
-        if self.lines is not None:
-            return self.lines[: len(w)].T @ w
-        found = self.matrix @ w
-        if self.design.centre:
-            found = found - self.design.means[self.chosen] @ w
-        return found if self.design.root is None else (found.T * self.design.root).T
-
-
-def _grown(array, shape, *filled):
-    larger = np.zeros(shape)
-    part = tuple(slice(n) for n in filled)
-    larger[part] = array[part]
-    return larger
+    def keep(self, wanted: NDArray) -> NDArray:
+        """Forget the columns that are not ``wanted`` (by slot); returns the new slots of all."""
+        kept = np.flatnonzero(wanted)
+        slots = np.full(len(self.chosen), -1, dtype=np.intp)
+        slots[kept] = np.arange(len(kept))
+        gram = self.gram
+        for i, j in enumerate(kept):  # never behind the rows still to be read
+            gram[i, : len(kept)] = gram[j, kept]
+        self.slot[self.chosen] = slots
+        self.chosen = self.chosen[kept]
+        return slots
 
 
 class Restricted(NamedTuple):
@@ -177,7 +165,8 @@ class Restricted(NamedTuple):
         for values in tries:
             step, tried = np.zeros(m), w.copy()
             step[active], tried[active] = values - old, values
-            tried_pull = pull - gram[:m, :m] @ step
+            with single_threaded_blas():
+                tried_pull = pull - gram[:m, :m] @ step
             if objective_and_gap(cross, square, tried_pull, tried, order, net)[0] < before:
                 w[:], pull[:] = tried, tried_pull
                 return True
@@ -206,12 +195,12 @@ class ActiveFactor:
     def _renew(self, gram, active, l2) -> bool:
         from scipy.linalg.lapack import dpotrf
 
+        self.factor = None  # its memory is free for the next one
         matrix = gram[np.ix_(active, active)]
         matrix.flat[:: len(active) + 1] += l2
         factor, failure = dpotrf(matrix.T, lower=1, overwrite_a=1, clean=0)
         pivots = np.diag(factor)
         if failure or not pivots.min() > SMALLEST_PIVOT * pivots.max():
-            self.factor = None
             return False
         self.columns, self.l2, self.factor = active, l2, factor
         return True
@@ -228,7 +217,7 @@ class ActiveFactor:
         sides[:, :n_joined] = gram[np.ix_(joined, self.columns)].T
         sides[gone, np.arange(n_joined, n_joined + n_gone)] = 1.0
         sides[:, -1] = whole[self.columns]
-        half = dtrtrs(self.factor, sides, lower=1)[0]
+        half = dtrtrs(self.factor, sides, lower=1, overwrite_b=1)[0]
         border, own = half[:, :-1], half[:, -1]
         if border.shape[1]:
             corner = np.zeros((border.shape[1],) * 2)
@@ -258,7 +247,7 @@ class WorkingSets:
         self.design, self.b, self.positive, self.shuffle = design, b, positive, shuffle
         self.square = float((b * b).sum())
         self.cross = design.transposed(b)
-        self.cache = ColumnCache(design)
+        self.cache = GramCache(design)
         self.factor = ActiveFactor()
         self.w = np.zeros(self.cross.shape)
         self.pull, self.residual = self.cross, b
@@ -276,16 +265,12 @@ class WorkingSets:
 
     def _renew(self):
         """Residual and pulls of the weights as they are; pulls of screened columns become 0."""
-        self.residual = self.b - self.cache.fitted(self.w[self.cache.chosen])
+        self.residual = self.b - self.design.fitted(self.w, self.support())
         if self.left is self.everything:
             self.pull = self.design.transposed(self.residual)
             return
-        slots = self.cache.slot[self.left]
-        inside, outside = self.left[slots >= 0], self.left[slots < 0]
         self.pull = np.zeros(self.w.shape)
-        self.pull[inside] = self.cache.pulls(self.residual)[slots[slots >= 0]]
-        if len(outside):
-            self.pull[outside] = self.design.transposed(self.residual, outside)
+        self.pull[self.left] = self.design.transposed(self.residual, self.left)
 
     def _screen(self, l1: float, l2: float) -> None:
         """Leave out columns whose weights are 0 at this penalty's minimum, if there are many."""
@@ -325,6 +310,8 @@ class WorkingSets:
         """(gap, passes), to a gap of ``tol`` · \\|b\\|²; ``before``: l1 of the solution at hand."""
         passes = 0
         self._unscreen()
+        if before is not None:
+            self._forget(2.0 * l1 - before, l2)
         gap = self.gap(l1, l2)
         at_least = 0 if before is None else 1  # a new penalty of a path has weights of its own
         while (gap > tol * self.square or at_least) and passes < most:
@@ -340,6 +327,16 @@ class WorkingSets:
             if gap > tol * self.square and l1 > 0.0:
                 self._screen(l1, l2)
         return gap, passes
+
+    def _forget(self, threshold: float, l2: float) -> None:
+        """The Gram matrix of a path keeps few more columns than are in use or about to be."""
+        cache = self.cache
+        slots = cache.slot[self.support()]
+        if len(cache.chosen) > max(FIRST_SET, len(slots) + len(slots) // FORGETFUL):
+            slopes = self.pull[cache.chosen] - l2 * self.w[cache.chosen]
+            wanted = lengths(slopes, self.positive) >= max(threshold, 0.0)
+            wanted[slots] = wanted[self.factor.columns] = True
+            self.factor.columns = cache.keep(wanted)[self.factor.columns]
 
     def _choose(self, l1, l2, before) -> NDArray:
         """The columns in use, and those that pull hardest."""

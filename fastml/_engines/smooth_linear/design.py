@@ -20,6 +20,9 @@ LEAST_CHUNKS = 8
 PRODUCTS_AT_ONCE = 16
 """Products that the kernel of Gram matrices makes in the time of one operation elsewhere."""
 
+LINES = 64
+"""Lines of a symmetric matrix that are turned at once."""
+
 NOTHING = np.empty(0)
 
 
@@ -101,13 +104,16 @@ class SmoothDesign:
             self._squares = np.append(found, float(self.n_rows))
         return self._squares
 
-    def gram(self, weights: NDArray | None, extra: NDArray = NOTHING) -> NDArray:
-        """Σ weight u u' with u = (x, 1), or (x, 1, extra); no weights: 1."""
+    def gram(self, weights: NDArray | None, extra: NDArray = NOTHING, alone=False) -> NDArray:
+        """Σ weight u u' with u = (x, 1), or (x, 1, extra); no weights: 1.
+
+        ``alone``: in one sum, so in one thread, and with the memory of no more than the result.
+        """
         m = self.n_weights + (1 if len(extra) else 0)
         width = -(-m // PANEL) * PANEL
-        # Two for two threads; more only where they are together smaller than half of X.
-        most = max(2 if self.n_rows >= m else 1, min(MOST_GRAMS, self.n_rows // (2 * m)))
-        rows = max(self.rows_per_chunk, -(-self.n_rows // most))
+        # Two for two threads; more only where they are together smaller than a fifth of X.
+        most = max(2 if self.n_rows >= m else 1, min(MOST_GRAMS, self.n_rows // (5 * m)))
+        rows = max(self.rows_per_chunk, -(-self.n_rows // (1 if alone else most)))
         sums = np.empty((-(-self.n_rows // rows), width, width))
         n_threads = self._threads(self.n_rows * m**2 / PRODUCTS_AT_ONCE)
         weights = NOTHING if weights is None else weights
@@ -115,8 +121,25 @@ class SmoothDesign:
             self.n_rows, rows, self.rows, weights, extra, self.n_features, sums,
             n_threads=n_threads,
         )  # fmt: skip
-        upper = np.triu(sums.sum(axis=0)[:m, :m])
-        return upper + np.triu(upper, 1).T
+        total = sums[0]
+        for part in sums[1:]:
+            total += part
+        found = corner(total, m) if len(sums) == 1 else total[:m, :m].copy()
+        for first in range(0, m, LINES):  # the lower triangle is the upper one, turned
+            lines = slice(first, first + LINES)
+            found[lines, :first] = found[:first, lines].T
+            square = np.triu(found[lines, lines])
+            found[lines, lines] = square + np.triu(square, 1).T
+        return found
+
+
+def corner(square: NDArray, m: int) -> NDArray:
+    """The first ``m`` rows and columns of a matrix, in its own memory: the rest is lost."""
+    flat, n = square.reshape(-1), len(square)
+    if m < n:
+        for i in range(1, m):
+            flat[i * m : (i + 1) * m] = flat[i * n : i * n + m]
+    return flat[: m * m].reshape(m, m)
 
 
 def _design_rows(X) -> DesignRows:
