@@ -166,6 +166,8 @@ class Workers:
         limit = own.n if own.adds else first + max(MORE_THAN_NEEDED, 4 * len(self._workers))
         ahead = AHEAD if n_left >= 4 * len(self._workers) else 1
         for worker in self._workers[:]:
+            if worker.doing and ("pass", own.number) not in worker.knows:
+                continue  # it may be sending what an earlier pass asked for: both would wait
             while len(worker.doing) < ahead and (block := own.take(worker, limit)) is not None:
                 worker.doing.append((own.number, block))
                 self._homes[own.blocks, block] = worker

@@ -157,6 +157,24 @@ def refuse(block, into=None):
     return block.number
 
 
+def large_result(block, model):
+    return np.full(5_000_000, block.number + len(model))
+
+
+def test_large_answers_and_large_models_do_not_meet(blocks):
+    """A worker that sends what a pass left early asked for does not read the next pass's model."""
+    model = bytes(40_000_000)  # more than the buffers of a connection hold
+    with Crew(1) as workers:
+        left_early = workers.results(BlockTask(blocks, large_result, (b"",)))
+        assert next(left_early)[0] == 0
+        workers._wait()  # one answer more: while the next is sent, the worker has one to do
+        left_early.close()
+        again = workers.results(BlockTask(blocks, large_result, (model,)))
+        found = [next(again)[0] for _ in range(3)]
+        again.close()
+    assert found == [len(model) + i for i in range(3)]
+
+
 def test_errors_of_the_data_come_back_in_the_order_of_the_blocks(blocks):
     crew = Crew(2)
     with crew as workers:

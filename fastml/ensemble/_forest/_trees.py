@@ -103,7 +103,8 @@ class Trees:
 
     def _keep_small(self) -> None:
         """Whole counts of classes in place of their shares, impurities in place of thresholds."""
-        if isinstance(self.leaf_impurities, np.ndarray) and not self.scalar:
+        mapped = not self.nodes.flags.writeable
+        if isinstance(self.leaf_impurities, np.ndarray) and not self.scalar and not mapped:
             self.leaf_impurities = keep_impurities(self.nodes, self.leaf_impurities)
         if self.criterion < SQUARED_ERROR:
             self.table = small_table(self.table, self.nodes, self.leaf_weights, self._shifts)
@@ -123,9 +124,6 @@ class Trees:
             self.nodes, self.starts, self.table_starts, NO_BITSETS, self.n_features, n_columns,
             self.scalar,
         )  # fmt: skip
-        if isinstance(self.leaf_impurities, str):
-            self.leaf_impurities = self.nodes["threshold"][leaf]
-            self.nodes["threshold"][leaf] = 0.0
         if isinstance(self.table, Counts):
             n_rows = int(self.table_starts[-1])
             self.table = self.table.table(n_rows) / self._row_weights(n_rows)[:, None]

@@ -4,6 +4,7 @@ import pickle
 from copy import copy
 from functools import partial
 
+import joblib
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -195,3 +196,16 @@ def test_a_copy_shares_arrays_and_not_what_is_made_of_them():
     other.nodes = tree.nodes[:1].copy()
     other.nodes[0] = tree.nodes[tree.is_leaf][0]
     assert (other.max_depth, tree.max_depth) == (0, depth)
+
+
+@pytest.mark.parametrize("model", [RandomForestRegressor(2), DecisionTreeRegressor()])
+def test_several_outputs_load_from_a_mapped_file(model, tmp_path):
+    """Nodes that cannot be written to hold the impurities of leaves already."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), rng.normal(size=(60, 2))
+    model.set_params(min_samples_leaf=3, random_state=0).fit(X, y)
+    joblib.dump(model, tmp_path / "model")
+    mapped = joblib.load(tmp_path / "model", mmap_mode="r")
+    np.testing.assert_array_equal(mapped.predict(X), model.predict(X))
+    ours, theirs = (getattr(m, "estimators_", [m])[-1].tree_ for m in (model, mapped))
+    np.testing.assert_array_equal(theirs.impurity, ours.impurity)
