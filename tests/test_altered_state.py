@@ -17,6 +17,7 @@ from fastml.neighbors import (
     NearestNeighbors,
     RadiusNeighborsClassifier,
 )
+from fastml.preprocessing import KBinsDiscretizer
 from fastml.svm import SVC, SVR, KernelPerceptron, OneClassSVM
 
 rng = np.random.default_rng(0)
@@ -145,3 +146,13 @@ def test_another_tree_in_a_search():
     search._tree = KDTree(X[:, :2])
     with pytest.raises(ValueError, match="was altered"):
         search.kneighbors(X)
+
+
+@pytest.mark.parametrize("encode", ["ordinal", "onehot"])
+@pytest.mark.parametrize("altered", ["bin_edges_", "n_bins_"])
+def test_bins_of_other_columns(encode, altered):
+    X = np.random.default_rng(0).normal(size=(40, 5))
+    model = KBinsDiscretizer(3, encode=encode).fit(X)
+    setattr(model, altered, getattr(model, altered)[:-1])
+    with pytest.raises(ValueError, match="was altered"):
+        model.transform(X)

@@ -72,7 +72,14 @@ class Binned(TransformerMixin, BaseEstimator):
 
     def _encoded(self, X):
         """Bins of checked rows."""
-        inner = [edges[1:-1] for edges in self.bin_edges_]
+        edges = [np.asarray(each) for each in np.atleast_1d(np.asarray(self.bin_edges_, object))]
+        sizes = [each.size - 1 for each in edges if each.ndim == 1]
+        if len(edges) != X.shape[1] or not np.array_equal(sizes, self.n_bins_):
+            raise ValueError(
+                f"bin_edges_ or n_bins_ of {type(self).__name__} was altered: they are not those "
+                f"of {X.shape[1]} columns"
+            )
+        inner = [each[1:-1] for each in edges]
         if self.encode == "ordinal":
             return bin_numbers(X, inner, X.dtype)
         columns = bin_numbers(X, inner, np.int32)
