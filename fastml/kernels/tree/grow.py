@@ -62,16 +62,16 @@ def partition_column(orders, c, start, end, sides, spare):
     of ``orders``, both parts in order; ``spare`` is scratch. A constant column is left alone."""
     if (orders[c, start] >> np.uint64(32)) == (orders[c, end - 1] >> np.uint64(32)):
         return
-    at, n_right = start, np.uint64(0)
+    at, n_right = np.uint64(start), np.uint64(0)
     for i in range(start, end):
-        entry = orders[c, i]
+        entry = orders[c, np.uint64(i)]
         side = np.uint64(sides[np.uint64(entry & ROW)])
         orders[c, at] = entry
         spare[n_right] = entry
-        at += np.intp(side)
+        at += side
         n_right += np.uint64(1) - side
-    for i in range(end - at):
-        orders[c, at + i] = spare[i]
+    for i in range(n_right):
+        orders[c, at + np.uint64(i)] = spare[np.uint64(i)]
 
 
 @kernel
