@@ -179,7 +179,7 @@ def _write_array(member: IO[bytes], array: np.ndarray) -> None:
         return
     # The same bytes, without the copy that NumPy makes for what is no plain file.
     header = np.lib.format.header_data_from_array_1_0(array)
-    np.lib.format.write_array_header_2_0(member, header)
+    np.lib.format.write_array_header_1_0(member, header)
     member.write(array.reshape(-1).view(np.uint8).data)
 
 
