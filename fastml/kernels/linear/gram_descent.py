@@ -16,7 +16,7 @@ from fastml.kernels.losses.penalties import Net, shrunk
 KEPT = 5
 """Steps that an extrapolation combines."""
 
-STEADY = 0.01
+STEADY = 0.005
 """Share of the tolerance, relative to the largest weight, that the last pass may move weights."""
 
 STUCK = 1e-30

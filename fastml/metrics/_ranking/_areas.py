@@ -81,6 +81,11 @@ def auc(x, y):
 # ---------------------------------------------------------------------------- two classes
 
 
+FEW_ROWS = 10_000
+"""Up to so many rows the area is summed as scikit-learn does, to its last bit: people compare such
+areas with thresholds. Of more rows pairs are counted, which is exact and takes half the time."""
+
+
 def _binary_roc_auc(is_positive, y_score, sample_weight=None, max_fpr=None) -> float:
     n_positives = np.count_nonzero(is_positive)
     if n_positives in (0, is_positive.shape[0]):
@@ -90,12 +95,13 @@ def _binary_roc_auc(is_positive, y_score, sample_weight=None, max_fpr=None) -> f
         return float("nan")
     arrays = check_scores(is_positive, y_score, sample_weight)
     partial_area = max_fpr is not None and max_fpr != 1
-    if arrays[2] is None and not partial_area and are_sortable(arrays[1]):
+    many = is_positive.shape[0] > FEW_ROWS
+    if many and arrays[2] is None and not partial_area and are_sortable(arrays[1]):
         ordered = sort_scores(*arrays[:2])
         above, tied = ordered_pairs(*(kernel_view(each) for each in ordered))
         n_pairs = float(ordered.positives.shape[0]) * ordered.negatives.shape[0]
         return (above + tied / 2) / n_pairs
-    fpr, tpr, _ = roc_points(count_thresholds(*arrays), False)
+    fpr, tpr, _ = roc_points(count_thresholds(*arrays), True)
     if not partial_area:
         return auc(fpr, tpr)
     stop = np.searchsorted(fpr, max_fpr, "right")
