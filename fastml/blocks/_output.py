@@ -231,8 +231,10 @@ def block_report(block: RowBlock, model, task: str):
     """The state of `fastml.metrics.RunningReport` after this block."""
     from fastml.metrics import RunningReport
 
-    predicted = model.predict(block.X)
-    return RunningReport(task).update(block.y, predicted, sample_weight=block.weights)
+    predicted, scored = model.predict(block.X), {}
+    if task == "classification" and hasattr(model, "predict_proba"):
+        scored = {"y_score": model.predict_proba(block.X), "labels": model.classes_}
+    return RunningReport(task).update(block.y, predicted, sample_weight=block.weights, **scored)
 
 
 def report(model, blocks: Blocks, executor=None, *, progress=False):

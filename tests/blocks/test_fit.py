@@ -17,6 +17,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 import fastml
+from fastml import metrics
 from fastml.blocks import (
     Blocks,
     ThreadsExecutor,
@@ -321,6 +322,11 @@ def test_measures_merge():
     model = fitted(LogisticRegression(), LABELS, WEIGHTS)
     blocks = blocks_of(LABELS, WEIGHTS)
     assert score(model, blocks) == pytest.approx(model.score(X, LABELS, WEIGHTS))
+    proba = model.predict_proba(X)
+    expected = metrics.report(LABELS, model.predict(X), y_score=proba, sample_weight=WEIGHTS).values
+    found = report(model, blocks).values
+    for key in ("accuracy", "log_loss", "brier_score"):
+        assert found[key] == pytest.approx(expected[key])
     regressor = fitted(Ridge(), Y, WEIGHTS)
     own = report(regressor, blocks_of(Y, WEIGHTS)).values
     assert own["r2"] == pytest.approx(regressor.score(X, Y, WEIGHTS))

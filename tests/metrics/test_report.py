@@ -248,3 +248,50 @@ def test_two_columns_of_probabilities_are_those_of_the_positive_label(pos_label)
     two = metrics.report(y, y_score=np.column_stack([1 - p, p]), pos_label=pos_label)
     for key in ("roc_auc", "average_precision", "log_loss", "brier_score", "precision"):
         assert two.values[key] == pytest.approx(one.values[key], rel=1e-12), key
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_losses_of_probabilities_merge(n_classes, weighted):
+    """The report of all rows, though a block lacks a class."""
+    rng = np.random.default_rng(0)
+    labels = np.array(["a", "b", "c"])[:n_classes]
+    p = rng.dirichlet(np.ones(n_classes), 300)
+    y = labels[rng.integers(0, n_classes, 300)]
+    y[:100] = "a"
+    weights = rng.random(300) if weighted else None
+    predicted = labels[p.argmax(axis=1)]
+    whole = metrics.report(y, predicted, y_score=p, sample_weight=weights).values
+    running = metrics.RunningReport("classification")
+    for rows in (slice(0, 100), slice(100, 130), slice(130, 300)):
+        block = metrics.RunningReport("classification").update(
+            y[rows], predicted[rows], y_score=p[rows], labels=labels,
+            sample_weight=None if weights is None else weights[rows],
+        )  # fmt: skip
+        running.merge(block)
+    found = running.compute().values
+    for key in ("log_loss", "brier_score", "accuracy"):
+        assert found[key] == pytest.approx(whole[key], rel=1e-12)
+    assert np.isnan(found["roc_auc"])
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"labels": None}, "needs labels"),
+        ({"labels": np.array([1, 0])}, "ascending"),
+        ({"labels": np.array([0, 2])}, "all that y_true has"),
+        ({"y_score": np.full((2, 2), 1.5)}, "must have a probability"),
+        ({"y_score": np.full((2, 3), 0.5)}, "must have a probability"),
+    ],
+)
+def test_scores_of_blocks_that_do_not_merge(change, message):
+    given = {"y_score": np.full((2, 2), 0.5), "labels": np.array([0, 1])}
+    running = metrics.RunningReport("classification")
+    with pytest.raises(ValueError, match=message):
+        running.update([0, 1], [0, 1], **given | change)
+    running.update([0, 1], [0, 1], **given)
+    with pytest.raises(ValueError, match="for all blocks"):
+        running.update([0, 1], [0, 1])
+    with pytest.raises(ValueError, match="regression"):
+        metrics.RunningReport("regression").update([0.5, 1], [0.5, 1], **given)

@@ -134,12 +134,21 @@ def measures_of_residuals(residuals: Residuals, n_features) -> dict[str, NDArray
 # ---------------------------------------------------------------------------- classification
 
 
+class Losses(NamedTuple):
+    """Means of the losses of probabilities, and the weight of their rows."""
+
+    weight: float
+    log_loss: float
+    brier_score: float
+
+
 class Counted(NamedTuple):
     """What the measures of labels are made of."""
 
     labels: NDArray
     table: NDArray  # weight of each pair (true, predicted)
     n_samples: int
+    losses: Losses | None = None
 
 
 def counted_pairs(y_true, y_pred, sample_weight) -> Counted:
